@@ -10,6 +10,7 @@ pub mod fabric;
 pub mod followers;
 mod host;
 pub mod jobs;
+mod link;
 mod outcome;
 mod plan;
 mod port;

@@ -62,14 +62,16 @@ impl Host {
     /// There may be credits again for a class of the NIC that the host works with.
     #[cold]
     pub(super) fn go_on(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
-        let stopped = self.paused_mask >> class & 1 == 1;
+        let stopped = self.end.is_paused(class);
         if !stopped || !window.link_credits.may_send_any(self.port, class) {
             return;
         }
-        self.stop(now, class, Time::ZERO, window);
-        self.paused_mask &= !(1 << class);
-        if self.ready_mask >> class & 1 == 1 {
-            self.nic_at = self.nic_at.min(self.busy_until.max(now));
+        let place = self.place(class, window.plan);
+        let pause = &mut self.classes[usize::from(class)].pause;
+        let xon = (class, Time::ZERO);
+        self.end.obey(now, xon, pause, place, window.log);
+        if self.end.backlog >> class & 1 == 1 {
+            self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
         }
     }
 
@@ -78,22 +80,18 @@ impl Host {
     #[inline(never)]
     pub(super) fn look_at_credits(&mut self, now: Time, window: &mut Window<'_, '_>) {
         for class in 0..self.classes.len() as u8 {
-            let waits = self.ready_mask >> class & 1 == 1;
-            let stopped = self.paused_mask >> class & 1 == 1;
+            let waits = self.end.backlog >> class & 1 == 1;
+            let stopped = self.end.is_paused(class);
             if !waits || stopped || window.link_credits.lets_pass(class) {
                 continue;
             }
             if !window.link_credits.may_send_any(self.port, class) {
-                self.stop(now, class, Time::NEVER, window);
-                self.paused_mask |= 1 << class;
+                let place = self.place(class, window.plan);
+                let pause = &mut self.classes[usize::from(class)].pause;
+                let from = (class, self.end.busy_until);
+                self.end
+                    .wait_for_credits(now, from, pause, place, window.log);
             }
         }
-    }
-
-    /// A class waits for credits from now on, or no more.
-    fn stop(&mut self, now: Time, class: u8, time: Time, window: &mut Window<'_, '_>) {
-        let place = self.place(class, window.plan);
-        let transmitter = &mut self.classes[usize::from(class)].transmitter;
-        transmitter.on_frame(now, time, self.busy_until, place, window.log);
     }
 }

@@ -6,18 +6,18 @@ use unpause_protocols::units::{LinkSpeed, Time};
 use super::state::Host;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
+use crate::link::pause::PendingPause;
 use crate::plan::Plan;
-use crate::port::paused::PendingPause;
 
 impl Host {
     /// The wire behind the host fails or returns.
     pub fn set_link(&mut self, now: Time, up: bool) {
         if !up {
-            self.busy_until = Time::NEVER;
+            self.end.busy_until = Time::NEVER;
             self.nic_at = Time::NEVER;
             return;
         }
-        self.busy_until = now;
+        self.end.busy_until = now;
         self.set_nic(now);
         if self.hpcc_nic {
             self.look(now);
@@ -27,8 +27,8 @@ impl Host {
     /// The wire behind a NIC has another speed from the next frame on.
     pub fn set_speed(&mut self, nic: PortId, speed: LinkSpeed) {
         match nic == self.number {
-            true => self.transmitter.speed = speed,
-            false => self.others[usize::from(nic)].transmitter.speed = speed,
+            true => self.end.transmitter.speed = speed,
+            false => self.others[usize::from(nic)].end.transmitter.speed = speed,
         }
     }
 
@@ -42,12 +42,6 @@ impl Host {
     pub fn restart_pfc(&mut self, now: Time, window: &mut Window<'_, '_>) {
         self.pending_pauses.forget(0);
         self.set_rare();
-        let go_on = PendingPause {
-            time: now,
-            port: 0,
-            priorities: u8::MAX,
-            pause: Time::ZERO,
-        };
-        self.obey(now, go_on, window);
+        self.obey(now, PendingPause::resume_all(now, 0), window);
     }
 }

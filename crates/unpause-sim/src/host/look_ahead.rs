@@ -29,8 +29,8 @@ impl Host {
     /// Asks for its link, and for what is first in its heaps and queues.
     fn prefetch_link(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch(self.id);
-        window.inboxes.prefetch(self.transmitter.peer);
-        window.calendar.prefetch(self.transmitter.peer);
+        window.inboxes.prefetch(self.end.transmitter.peer);
+        window.calendar.prefetch(self.end.transmitter.peer);
         self.timers.prefetch();
         self.pacing.prefetch();
         prefetch_first(&self.classes);
@@ -39,7 +39,7 @@ impl Host {
     /// Asks for what arrives, where it will put what it sends, and who sends next.
     fn prefetch_packets(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch_packets(self.id);
-        window.inboxes.prefetch_push(self.transmitter.peer);
+        window.inboxes.prefetch_push(self.end.transmitter.peer);
         if let Some(entry) = self.pacing.peek() {
             self.prefetch_sender(entry.payload());
         }

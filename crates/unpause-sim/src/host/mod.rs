@@ -10,9 +10,9 @@ use crate::engine::log::{Log, SenderSample};
 use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::packet::{INT, Kind, Packet};
+use crate::link::pause::PendingPause;
 use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
-use crate::port::paused::PendingPause;
 use crate::traffic::{Ending, Transport};
 
 mod cbfc;
@@ -87,17 +87,10 @@ impl Host {
             }
             Kind::Datagram => self.on_datagram(now, packet, window),
             Kind::Pfc => {
-                let reaction = PendingPause {
-                    time: now + window.plan.config.switch.pfc.reaction,
-                    port: packet.ingress,
-                    priorities: packet.aux as u8,
-                    pause: Time::from_ps(packet.stamp),
-                };
-                if reaction.time == now {
-                    self.obey(now, reaction, window);
-                } else {
-                    self.pending_pauses.push(reaction);
-                    self.set_rare();
+                let reaction = PendingPause::new(now, packet.ingress, packet, window.plan);
+                match self.pending_pauses.delay(now, reaction) {
+                    Some(reaction) => self.obey(now, reaction, window),
+                    None => self.set_rare(),
                 }
             }
             Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck | Kind::Fin => {
@@ -152,7 +145,7 @@ impl Host {
     /// The flow in `slot` takes its place among those of the NIC at hand.
     #[inline(always)]
     fn line_up(&mut self, now: Time, slot: u32) {
-        self.busy_until = self.busy_until.max(now);
+        self.end.busy_until = self.end.busy_until.max(now);
         if self.hpcc_nic {
             self.list.push(slot);
             self.look(now);
@@ -370,7 +363,7 @@ impl Host {
                 tx_bytes: self.classes[class].counters.tx_bytes,
                 dropped_packets: 0,
                 pause_frames,
-                paused: plan.waited(self.classes[class].transmitter.total(now)).0,
+                paused: plan.waited(self.classes[class].pause.total(now)).0,
             });
         }
     }
@@ -379,10 +372,10 @@ impl Host {
     fn finish_nic(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         for class in 0..self.classes.len() as u8 {
             let place = self.place(class, plan);
-            let transmitter = &mut self.classes[class as usize].transmitter;
-            let (paused, credit_wait) = plan.waited(transmitter.total(now));
-            let since = transmitter.held_since();
-            transmitter.finish(now, place, log);
+            let pause = &mut self.classes[class as usize].pause;
+            let (paused, credit_wait) = plan.waited(pause.total(now));
+            let since = pause.held_since();
+            pause.finish(now, place, log);
             if !self.stopped_by.is_empty() {
                 self.note_go(now, class, since);
             }

@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 use super::datagrams::no_repair;
 use super::selective::recovery;
 use super::sender::{Carries, Pace};
-use super::state::{HAS_LINK_CREDITS, Host, arm_sender};
+use super::state::{Host, arm_sender};
 use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
 use crate::engine::log::Log;
@@ -23,11 +23,11 @@ impl Host {
         }
         let sender = &mut self.senders[slot as usize];
         let start = sender.next_start;
-        if start <= self.busy_until {
+        if start <= self.end.busy_until {
             sender.pace = Pace::Ready;
             self.classes[sender.class as usize].ready.push_back(slot);
-            self.ready_mask |= 1 << sender.class;
-            self.nic_at = self.nic_at.min(self.busy_until);
+            self.end.backlog |= 1 << sender.class;
+            self.nic_at = self.nic_at.min(self.end.busy_until);
         } else {
             sender.pace = Pace::Until(start);
             self.pacing.push(Entry::new(start, sender.flow, slot));
@@ -37,13 +37,13 @@ impl Host {
 
     #[inline(always)]
     pub(super) fn send_control(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
-        if self.busy_until <= now && self.control.is_empty() {
+        if self.end.is_free(now) && self.control.is_empty() {
             let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
             self.set_nic(now);
         } else {
             self.control.push(&packet);
-            self.nic_at = self.nic_at.min(self.busy_until.max(now));
+            self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
         }
     }
 
@@ -56,8 +56,8 @@ impl Host {
         }
         let waiting = &mut self.acks[class as usize];
         let first = waiting.is_empty();
-        let paused = self.paused_mask >> class & 1 == 1;
-        if first && !paused && self.busy_until <= now && self.control.is_empty() {
+        let paused = self.end.is_paused(class);
+        if first && !paused && self.end.is_free(now) && self.control.is_empty() {
             self.transmit(now, class, &packet, window);
             return self.set_nic(now);
         }
@@ -66,9 +66,9 @@ impl Host {
             self.classes[class as usize]
                 .ready
                 .push_front(ACKS | u32::from(class));
-            self.ready_mask |= 1 << class;
+            self.end.backlog |= 1 << class;
             if !paused {
-                self.nic_at = self.nic_at.min(self.busy_until.max(now));
+                self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
             }
         }
     }
@@ -81,7 +81,7 @@ impl Host {
             self.classes[class as usize]
                 .ready
                 .push_front(ACKS | u32::from(class));
-            self.ready_mask |= 1 << class;
+            self.end.backlog |= 1 << class;
         }
         self.transmit(now, class, &packet, window);
     }
@@ -99,20 +99,19 @@ impl Host {
         let counters = &mut self.classes[class as usize].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
-        let transmitter = &self.transmitter;
-        self.busy_until = window.transmit(transmitter, now, packet, 0, Queued::default());
+        self.end.transmit(now, packet, 0, Queued::default(), window);
     }
 
     /// When to look again for something to send.
     #[inline]
     pub(super) fn set_nic(&mut self, now: Time) {
-        let sendable = !self.control.is_empty() || self.ready_mask & !(self.paused_mask as u8) != 0;
+        let sendable = !self.control.is_empty() || self.end.eligible() != 0;
         self.nic_at = if sendable {
-            self.busy_until
+            self.end.busy_until
         } else if self.hpcc_nic {
             self.hpcc_wake(now)
         } else {
-            self.pacing.next_time().max(self.busy_until)
+            self.pacing.next_time().max(self.end.busy_until)
         };
     }
 
@@ -121,8 +120,8 @@ impl Host {
     /// no more, and if that is not due already, as one is that its window or a PAUSE holds back.
     #[cold]
     fn hpcc_wake(&mut self, now: Time) -> Time {
-        if self.busy_until > now {
-            return self.busy_until;
+        if !self.end.is_free(now) {
+            return self.end.busy_until;
         }
         if self.timer_at <= now {
             let listed = self.list.iter().map(|&slot| &self.senders[slot as usize]);
@@ -156,7 +155,7 @@ impl Host {
         for step in 1..=count {
             let place = (self.served + step) % count;
             let sender = &mut self.senders[self.list[place] as usize];
-            let paused = self.paused_mask >> sender.class & 1 == 1;
+            let paused = self.end.is_paused(sender.class);
             if !paused && sender.has_packet(now) {
                 if sender.next_start <= now {
                     found = Some(place);
@@ -196,19 +195,19 @@ impl Host {
 
     /// Something has happened at which a NIC with one timer looks for something to send.
     pub(super) fn look(&mut self, now: Time) {
-        self.nic_at = self.nic_at.min(self.busy_until.max(now));
+        self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
     }
 
     /// A rate has changed so that a flow may send at `at`: a timer that runs is set to that.
     pub(super) fn advance_timer(&mut self, now: Time, at: Time) {
         if self.timer_at > now && at < self.timer_at {
             self.timer_at = at.max(now);
-            self.nic_at = self.nic_at.min(self.timer_at.max(self.busy_until));
+            self.nic_at = self.nic_at.min(self.timer_at.max(self.end.busy_until));
         }
     }
 
     pub(super) fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        self.busy_until = self.busy_until.max(now);
+        self.end.busy_until = self.end.busy_until.max(now);
         let alone = match self.pacing.next_time() <= now {
             true => self.release_paced(now, window),
             false => None,
@@ -282,9 +281,10 @@ impl Host {
             if sender.flow != entry.key() || sender.pace != Pace::Until(entry.time()) {
                 continue;
             }
-            let others = self.ready_mask != 0 || self.pacing.next_time() <= now;
-            let paused = self.paused_mask != 0 || !self.control.is_empty();
-            if !others && !paused && sender.next_start <= now && sender.has_packet(now) {
+            let others = self.end.backlog != 0 || self.pacing.next_time() <= now;
+            let paused = self.end.paused != 0 || self.has_link_credits;
+            let waits = paused || !self.control.is_empty();
+            if !others && !waits && sender.next_start <= now && sender.has_packet(now) {
                 return Some(slot);
             }
             self.enqueue(slot);
@@ -305,10 +305,10 @@ impl Host {
     /// The flow whose turn it is, out of the round-robin.
     fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
         loop {
-            if self.paused_mask >= HAS_LINK_CREDITS {
+            if self.has_link_credits {
                 self.look_at_credits(now, window);
             }
-            let eligible = self.ready_mask & !(self.paused_mask as u8);
+            let eligible = self.end.eligible();
             if eligible == 0 {
                 return None;
             }
@@ -318,7 +318,7 @@ impl Host {
             };
             let slot = self.classes[class].ready.pop_front()?;
             if self.classes[class].ready.is_empty() {
-                self.ready_mask &= !(1 << class);
+                self.end.backlog &= !(1 << class);
             }
             if slot & TCP != 0 {
                 if slot & ACKS == ACKS {

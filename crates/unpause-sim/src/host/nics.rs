@@ -38,12 +38,9 @@ impl Host {
     fn swap(&mut self, place: PortId) {
         use std::mem::swap;
         let Nic {
+            end,
             port,
-            transmitter,
-            busy_until,
             nic_at,
-            ready_mask,
-            paused_mask,
             pacing,
             control,
             classes,
@@ -57,11 +54,8 @@ impl Host {
             shares,
         } = &mut self.others[usize::from(place)];
         swap(&mut self.port, port);
-        swap(&mut self.transmitter, transmitter);
-        swap(&mut self.busy_until, busy_until);
+        swap(&mut self.end, end);
         swap(&mut self.nic_at, nic_at);
-        swap(&mut self.ready_mask, ready_mask);
-        swap(&mut self.paused_mask, paused_mask);
         swap(&mut self.pacing, pacing);
         swap(&mut self.control, control);
         swap(&mut self.classes, classes);

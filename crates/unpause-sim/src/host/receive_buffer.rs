@@ -26,9 +26,6 @@ pub(super) struct ReceiveBuffer {
     pub classes: Vec<Class>,
     /// How long a PAUSE asks for.
     pub pause: Time,
-    /// Classes for which an XOFF, or an XON, is to be sent.
-    pub xoff: u8,
-    pub xon: u8,
     /// A timer runs for when the port is free.
     pub waits: bool,
     /// Why PAUSE was sent; nothing if nobody asks.
@@ -82,8 +79,6 @@ impl ReceiveBuffer {
             packets: VecDeque::new(),
             classes: vec![Class::default(); plan.classes.count()],
             pause: plan.config.switch.pfc.params.pause_duration(rate),
-            xoff: 0,
-            xon: 0,
             waits: false,
             causes: plan.config.probes.causes.then(Vec::new),
         }))

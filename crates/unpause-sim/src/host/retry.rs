@@ -37,8 +37,8 @@ impl Host {
         let nic = ((slot & !RETRY) >> 3) as PortId;
         debug_assert_eq!(nic, self.number);
         let busy_until = window.send_again(now, (self.id, nic));
-        if busy_until > self.busy_until {
-            self.busy_until = busy_until;
+        if busy_until > self.end.busy_until {
+            self.end.busy_until = busy_until;
             self.nic_at = self.nic_at.max(busy_until);
         }
         if !window.link_credits.are_unused() {

@@ -269,11 +269,9 @@ impl Host {
         };
         let measures = packet.bits & (MEASURE | INT) == MEASURE;
         let framing = window.ports.framing_bytes;
+        let speed = self.end.transmitter.speed;
         let rtt = || {
-            let own = self
-                .transmitter
-                .speed
-                .time_for(u64::from(packet.aux as u16) + framing);
+            let own = speed.time_for(u64::from(packet.aux as u16) + framing);
             now.saturating_sub(Time::from_ps(packet.stamp) + own)
         };
         match packet.kind {
@@ -324,10 +322,8 @@ impl Host {
         let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.senders[slot as usize];
         // What was sent was a whole packet.
-        let own = self
-            .transmitter
-            .speed
-            .time_for(u64::from(sender.packet_bytes));
+        let speed = self.end.transmitter.speed;
+        let own = speed.time_for(u64::from(sender.packet_bytes));
         let sent = Time::from_ps(packet.stamp);
         let said = Said {
             rtt: packet.is(MEASURE).then(|| now.saturating_sub(sent + own)),
@@ -438,7 +434,7 @@ impl Host {
                 sender.pace = Pace::Until(sender.next_start);
                 let entry = Entry::new(sender.next_start, sender.flow, slot);
                 self.pacing.push(entry);
-                self.nic_at = self.nic_at.min(entry.time().max(self.busy_until));
+                self.nic_at = self.nic_at.min(entry.time().max(self.end.busy_until));
             }
             _ => {}
         }

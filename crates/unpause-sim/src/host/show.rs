@@ -35,14 +35,12 @@ impl Host {
     /// Shows it without ranks and resting NICs.
     fn show_own<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
         let Self {
+            end,
             port: _,
             id: _,
-            transmitter: _,
-            busy_until,
             nic_at,
             rare_at: _,
-            ready_mask,
-            paused_mask,
+            has_link_credits: _,
             hpcc_nic: _,
             delays: _,
             has_shares: _,
@@ -81,9 +79,8 @@ impl Host {
             number: _,
             others: _,
         } = self;
-        ledger.time(busy_until);
+        end.show(false, ledger);
         ledger.earliest(nic_at);
-        ledger.same(u64::from(*ready_mask) << 16 | u64::from(*paused_mask));
         timers.show(ledger);
         pacing.show(ledger);
         control.show(ledger);
@@ -114,12 +111,9 @@ impl Nic {
     /// Shows the state of a NIC that the host is not working with at the moment.
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
+            end,
             port: _,
-            transmitter: _,
-            busy_until,
             nic_at,
-            ready_mask,
-            paused_mask,
             pacing,
             control,
             classes,
@@ -135,9 +129,8 @@ impl Nic {
             replies: _,
             shares: _,
         } = self;
-        ledger.time(busy_until);
+        end.show(false, ledger);
         ledger.earliest(nic_at);
-        ledger.same(u64::from(*ready_mask) << 16 | u64::from(*paused_mask));
         pacing.show(ledger);
         control.show(ledger);
         classes.iter_mut().for_each(|it| it.show(ledger));
@@ -159,12 +152,12 @@ impl Class {
         let Self {
             counters,
             ready,
-            transmitter,
+            pause,
         } = self;
         counters.show(ledger);
         ledger.same(ready.len() as u64);
         ready.iter().for_each(|slot| ledger.same((*slot).into()));
-        transmitter.show(ledger);
+        pause.show(ledger);
     }
 }
 

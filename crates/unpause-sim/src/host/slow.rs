@@ -6,8 +6,7 @@ use unpause_protocols::units::Time;
 use super::state::{BUFFER, Host, KIND_SHIFT};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::fabric::packet::{Kind, Packet};
-use crate::outcome::results::Queued;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 
 // What a timer is for; behind these, the PAUSE of a class is to be repeated.
@@ -69,7 +68,7 @@ impl Host {
     fn take_next(&mut self, now: Time) {
         let Some(buffer) = &self.buffer else { return };
         if let Some(packet) = buffer.packets.front() {
-            let at = buffer.taken(now, packet.bytes.into(), self.transmitter.speed);
+            let at = buffer.taken(now, packet.bytes.into(), self.end.transmitter.speed);
             self.set_buffer_timer(at, TAKEN);
         }
     }
@@ -165,16 +164,10 @@ impl Host {
         };
         match action {
             Action::None => return,
-            Action::Xoff => {
-                buffer.xoff |= 1 << class;
-                buffer.xon &= !(1 << class);
-            }
-            Action::Xon => {
-                buffer.xon |= 1 << class;
-                buffer.xoff &= !(1 << class);
-                buffer.note_xon(now, class);
-            }
+            Action::Xoff => {}
+            Action::Xon => buffer.note_xon(now, class),
         }
+        self.end.request_pfc(class, action);
         let refresh = buffer.classes[usize::from(class)].ingress.next_timer();
         self.set_buffer_timer(refresh, REFRESH + u32::from(class));
         self.send_pfc(now, window);
@@ -186,33 +179,16 @@ impl Host {
         let Some(buffer) = &mut self.buffer else {
             return;
         };
-        if self.busy_until <= now && buffer.xoff | buffer.xon != 0 {
-            let pausing = buffer.xoff != 0;
-            let asked = if pausing {
-                &mut buffer.xoff
-            } else {
-                &mut buffer.xon
+        if self.end.is_free(now) && self.end.has_pfc() {
+            let count = |class: u8| {
+                buffer.classes[usize::from(class)].pause_frames += 1;
+                buffer.pause
             };
-            let classes = std::mem::take(asked);
-            let of = |class: &usize| classes >> class & 1 == 1;
-            let mut priorities = 0;
-            for class in (0..buffer.classes.len()).filter(of) {
-                priorities |= 1 << window.plan.classes.priority(class as u8);
-                buffer.classes[class].pause_frames += u64::from(pausing);
-            }
-            let pause = if pausing { buffer.pause } else { Time::ZERO };
-            let frame = Packet {
-                aux: priorities,
-                stamp: pause.as_ps(),
-                ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
-            };
-            let transmitter = &self.transmitter;
-            self.busy_until = window.transmit(transmitter, now, &frame, 0, Queued::default());
-            self.nic_at = self.nic_at.max(self.busy_until);
+            self.end.send_pfc(now, count, window);
+            self.nic_at = self.nic_at.max(self.end.busy_until);
         }
-        let asks = buffer.xoff | buffer.xon != 0;
-        if asks && !std::mem::replace(&mut buffer.waits, true) {
-            let free = self.busy_until;
+        if self.end.has_pfc() && !std::mem::replace(&mut buffer.waits, true) {
+            let free = self.end.busy_until;
             self.set_buffer_timer(free, PFC);
         }
     }

@@ -21,32 +21,31 @@ use crate::engine::heap::{Entry, Heap};
 use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
 use crate::fabric::packet::Packet;
-use crate::fabric::ports::{GlobalPort, Transmitter};
+use crate::fabric::ports::GlobalPort;
 use crate::fabric::rng;
 use crate::fabric::{NodeId, PortId};
+use crate::link::end::End;
+use crate::link::pause::{PauseState, PendingPauses};
 use crate::outcome::causes::Expiry;
 use crate::outcome::held_back::HeldBack;
 use crate::plan::Plan;
 use crate::plan::sampling::{Sampling, grid_after};
-use crate::port::paused::{PausedTransmitter, PendingPauses};
 use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 
 /// A host.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Host {
+    /// The end of the link of the NIC at hand.
+    pub(super) end: End,
     pub(super) port: GlobalPort,
     pub(super) id: NodeId,
-    /// Its transmitting side: a copy, beside what else a packet that leaves touches.
-    pub(super) transmitter: Transmitter,
-    pub(super) busy_until: Time,
     /// When the NIC looks for something to send.
     pub(super) nic_at: Time,
     /// The first of what is due seldom: [`Host::set_rare`].
     pub(super) rare_at: Time,
-    /// Bit c set: flows of class c may send.
-    pub(super) ready_mask: u8,
-    pub(super) paused_mask: u16,
+    /// Links have credits: the NIC checks them before it chooses.
+    pub(super) has_link_credits: bool,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
     pub(super) hpcc_nic: bool,
     /// Some flow has an extra delay, the host is slow for some time, or data bring pull targets.
@@ -114,18 +113,16 @@ pub(super) struct Class {
     pub counters: Counters,
     /// Flows that may send, in turn: slots of senders, or what [`Host::tcp`] puts there.
     pub ready: VecDeque<u32>,
-    pub transmitter: PausedTransmitter,
+    /// PAUSE that it obeys.
+    pub pause: PauseState,
 }
 
 /// What a host has of each NIC.
 #[derive(Debug)]
 pub(super) struct Nic {
+    pub(super) end: End,
     pub(super) port: GlobalPort,
-    pub(super) transmitter: Transmitter,
-    pub(super) busy_until: Time,
     pub(super) nic_at: Time,
-    pub(super) ready_mask: u8,
-    pub(super) paused_mask: u16,
     pub(super) pacing: Heap,
     pub(super) control: Ring,
     pub(super) classes: Vec<Class>,
@@ -143,12 +140,9 @@ impl Nic {
     fn at_rest(port: GlobalPort, plan: &Plan<'_>) -> Self {
         let classes = plan.classes.count();
         Self {
+            end: End::new(&plan.ports.transmitters[port as usize]),
             port,
-            transmitter: plan.ports.transmitters[port as usize],
-            busy_until: Time::ZERO,
             nic_at: Time::NEVER,
-            ready_mask: 0,
-            paused_mask: paused_at_rest(plan),
             pacing: Heap::default(),
             control: Ring::default(),
             classes: (0..classes).map(|_| Class::default()).collect(),
@@ -197,9 +191,6 @@ pub(super) const DELAYED: u32 = 6;
 pub(super) const BUFFER: u32 = 7;
 pub(super) const KIND_SHIFT: u32 = 29;
 
-/// A bit of [`Host::paused_mask`] above those of classes: the host looks whether it has credits.
-pub(super) const HAS_LINK_CREDITS: u16 = 1 << 8;
-
 /// Among the timers of PAUSE, that of a host's pacer of credits: no class has this number.
 pub(super) const PULLS: u32 = (1 << KIND_SHIFT) - 1;
 
@@ -231,14 +222,6 @@ pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
     }
 }
 
-/// Classes that are stopped when nothing has happened.
-fn paused_at_rest(plan: &Plan<'_>) -> u16 {
-    match plan.config.switch.cbfc {
-        Some(_) => HAS_LINK_CREDITS,
-        None => 0,
-    }
-}
-
 /// When the first of these flows starts.
 pub(super) fn first_start(starts: &VecDeque<FlowStart>) -> Time {
     starts.front().map_or(Time::NEVER, |start| start.spec.start)
@@ -259,10 +242,9 @@ impl Host {
         };
         let buffer = ReceiveBuffer::new(id, port, plan);
         Self {
-            id,
+            end: End::new(&plan.ports.transmitters[port as usize]),
             port,
-            transmitter: plan.ports.transmitters[port as usize],
-            busy_until: Time::ZERO,
+            id,
             nic_at: Time::NEVER,
             rare_at: Time::NEVER,
             control: Ring::default(),
@@ -271,8 +253,7 @@ impl Host {
                 false => Vec::new(),
             },
             classes: (0..classes).map(|_| Class::default()).collect(),
-            ready_mask: 0,
-            paused_mask: paused_at_rest(plan),
+            has_link_credits: plan.config.switch.cbfc.is_some(),
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
             has_shares: plan.config.host.shares.is_some(),
             shares: Shares::new(plan),

@@ -23,7 +23,7 @@ impl Host {
             }
             let asleep = self.hpcc_nic && self.nic_at.is_never();
             let sender = &mut self.senders[slot];
-            let paused = self.paused_mask >> sender.class & 1 == 1;
+            let paused = self.end.is_paused(sender.class);
             let stuck = match asleep && !paused && sender.has_packet(now) {
                 true => Some((sender.next_start, Awaits::Nic)),
                 false => sender.awaits_ack(now, plan),

@@ -102,9 +102,8 @@ impl Host {
             return self.send_control(now, packet, window);
         }
         let class = window.plan.classes.of(packet.priority());
-        let nothing_waits =
-            self.control.is_empty() && self.ready_mask & !(self.paused_mask as u8) == 0;
-        if nothing_waits && self.busy_until <= now && self.paused_mask >> class & 1 == 0 {
+        let nothing_waits = self.control.is_empty() && self.end.eligible() == 0;
+        if nothing_waits && self.end.is_free(now) && !self.end.is_paused(class) {
             self.transmit(now, class, &packet, window);
             return self.set_nic(now);
         }
@@ -118,7 +117,7 @@ impl Host {
         if replies.len() == 1 {
             self.put_replies(class);
         }
-        self.nic_at = self.nic_at.min(self.busy_until.max(now));
+        self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
     }
 
     /// Puts what waits in `replies` into the round-robin: first, or in turn with flows of RoCE if it is a FIFO of
@@ -130,7 +129,7 @@ impl Host {
             Qdisc::Fq => ready.push_front(handle),
             Qdisc::Pfifo => ready.push_back(handle),
         }
-        self.ready_mask |= 1 << class;
+        self.end.backlog |= 1 << class;
     }
 
     /// Puts a connection that may send a segment into the round-robin of that segment's class, or
@@ -140,7 +139,7 @@ impl Host {
             return self.fill(now, slot, window);
         }
         let plan = window.plan;
-        let free_at = self.busy_until.max(now);
+        let free_at = self.end.busy_until.max(now);
         let sender = &mut self.tcp.senders[slot as usize];
         if sender.queued {
             return;
@@ -161,7 +160,7 @@ impl Host {
                 true => ready.push_front(TCP | slot),
                 false => ready.push_back(TCP | slot),
             }
-            self.ready_mask |= 1 << class;
+            self.end.backlog |= 1 << class;
             self.nic_at = self.nic_at.min(free_at);
         }
     }
@@ -178,7 +177,7 @@ impl Host {
                 let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
                 self.pacing.push(entry);
                 // Rate limiters are looked at when the port is free.
-                self.nic_at = self.nic_at.min(entry.time().max(self.busy_until));
+                self.nic_at = self.nic_at.min(entry.time().max(self.end.busy_until));
                 return;
             }
             let Some(packet) = sender.send(now, slot, window.plan, &mut self.rng) else {

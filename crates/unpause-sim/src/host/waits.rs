@@ -62,7 +62,7 @@ impl Host {
         };
         let sent = self.stopped_by[usize::from(class)];
         let ready = &self.classes[usize::from(class)].ready;
-        let each = self.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
+        let each = self.end.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
         if self.waits.is_empty() {
             self.waits
                 .resize_with(self.classes.len(), HeldBack::default);

@@ -98,7 +98,7 @@ impl<M: Model> Chassis<M> {
     pub(super) fn note_stop(&mut self, now: Time, port: PortId, class: u8, plan: &Plan<'_>) {
         let sent = plan.pause_sent(now, self.id, port);
         let index = self.index(port, class);
-        let from = self.egress[index].transmitter.held_since();
+        let from = self.egress[index].pause.held_since();
         if let Some(causes) = &mut self.causes {
             causes.on_stop(index, from.unwrap_or(now), sent);
         }
@@ -143,7 +143,7 @@ impl<M: Model> Chassis<M> {
             sent: stop.sent,
             each: 0,
         });
-        let speed = self.ports[usize::from(port)].transmitter.speed;
+        let speed = self.ports[usize::from(port)].end.transmitter.speed;
         let could_send = speed.bytes_in(now - stop.start);
         let mut sent = 0;
         let mut flows: Vec<u32> = Vec::new();
@@ -181,7 +181,7 @@ impl<M: Model> Chassis<M> {
         }
         self.causes = Some(causes);
         for index in 0..self.queues.len() {
-            if self.egress[index].transmitter.held_since().is_some() {
+            if self.egress[index].pause.held_since().is_some() {
                 let (port, class) = (index / self.classes, (index % self.classes) as u8);
                 self.note_go(now, port as PortId, class, plan);
             }
@@ -357,7 +357,7 @@ impl<M: Model> Chassis<M> {
             plan,
         );
         let by_hosts = by_hosts.min(by_ports);
-        let speed = self.ports[usize::from(to)].transmitter.speed;
+        let speed = self.ports[usize::from(to)].end.transmitter.speed;
         let shapers = self.shapers.as_ref();
         let link = Link {
             speed: shapers.map_or(speed, |it| it.slowest(to, index, speed)),

@@ -1,15 +1,15 @@
 //! Credit-based flow control of a switch. A lossless class counts as paused while the packet at the head of its queue has no
 //! credits; its congestion point is always asked, and that path comes here.
 
-use unpause_protocols::flow_control::pfc::Change;
 use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model, Way};
-use super::pause::{UPDATE, place};
+use super::pause::UPDATE;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
+use crate::link::pause::Place;
 
 impl<M: Model> Chassis<M> {
     /// A packet has been admitted that takes credits.
@@ -70,27 +70,20 @@ impl<M: Model> Chassis<M> {
     ) {
         let at = (self.id, from);
         let index = self.index(from, class);
-        let stopped = self.ports[usize::from(from)].paused >> class & 1 == 1;
+        let stopped = self.ports[usize::from(from)].end.is_paused(class);
         let head = self.queues[index].packets.head_bytes();
         if !stopped || !window.may_send(at, class, 0, head) {
             return;
         }
-        let place = place(self.id, from, class, window.plan);
+        let place = Place::of(at, class, window.plan);
         let state = self.queues[index].state(0);
         let egress = &mut self.egress[index];
-        egress
-            .transmitter
-            .on_frame(now, Time::ZERO, now, place, window.log);
-        egress.congestion_point.on_resume(now, state);
         let port = &mut self.ports[usize::from(from)];
-        port.paused &= !(1 << class);
-        if port.ready {
-            return;
-        }
-        match port.busy_until <= now {
-            true => self.send_next(now, from, window),
-            false => port.schedule(from, &mut self.ready),
-        }
+        let xon = (class, Time::ZERO);
+        port.end
+            .obey(now, xon, &mut egress.pause, place, window.log);
+        egress.congestion_point.on_resume(now, state);
+        self.send_if_free(now, from, window);
     }
 
     /// A packet is about to leave: what is behind it may have no credits left.
@@ -121,28 +114,23 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let Way { to, class, .. } = way;
-        let port = &mut self.ports[usize::from(to)];
-        if bytes == 0 || port.paused >> class & 1 == 1 {
+        let end = &mut self.ports[usize::from(to)].end;
+        if bytes == 0 || end.is_paused(class) {
             return;
         }
         if window.may_send((self.id, to), class, before, bytes) {
             return;
         }
-        let busy = match before {
-            0 => port.busy_until,
+        let free = match before {
+            0 => end.busy_until,
             _ => {
                 let wire = u64::from(before) + window.ports.framing_bytes;
-                now + port.transmitter.speed.time_for(wire)
+                now + end.transmitter.speed.time_for(wire)
             }
         };
-        port.paused |= 1 << class;
-        let place = place(self.id, to, class, window.plan);
-        let index = self.index(to, class);
-        let egress = &mut self.egress[index];
-        let change = egress
-            .transmitter
-            .on_frame(now, Time::NEVER, busy, place, window.log);
-        debug_assert!(change == Change::Paused, "it was not stopped");
+        let place = Place::of((self.id, to), class, window.plan);
+        let egress = &mut self.egress[usize::from(to) * self.classes + usize::from(class)];
+        end.wait_for_credits(now, (class, free), &mut egress.pause, place, window.log);
         egress.congestion_point.on_pause(now);
     }
 }

@@ -25,10 +25,10 @@ use crate::fabric::packet::Packet;
 use crate::fabric::ports::Transmitter;
 use crate::fabric::rng;
 use crate::fabric::{NodeId, PRIORITIES, PortId};
+use crate::link::pause::PendingPauses;
 use crate::outcome::results::LossPlace;
 use crate::plan::sampling::{self, Sampling};
 use crate::plan::{Overrides, Plan};
-use crate::port::paused::PendingPauses;
 
 /// A switch: the chassis, and in it the model.
 #[derive(Debug)]

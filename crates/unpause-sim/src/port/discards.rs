@@ -37,7 +37,7 @@ impl<M: Model> Chassis<M> {
             false => packet.bits & (ECT | CE | MEASURE | ACK_REQUEST),
         };
         window.telemetry.take(packet);
-        if plan.is_host(self.ports[usize::from(way.to)].transmitter.peer) {
+        if plan.is_host(self.ports[usize::from(way.to)].end.transmitter.peer) {
             flags |= LAST_HOP;
         }
         let priority = plan.config.host.control_priority;

@@ -10,27 +10,18 @@ use super::ready::Ready;
 use crate::fabric::packet::{CE, ECT, Packet};
 use crate::fabric::ports::Transmitter;
 use crate::fabric::{NodeId, PortId};
+use crate::link::end::End;
+use crate::link::pause::PauseState;
 use crate::plan::{Overrides, Plan, at_rate};
-use crate::port::paused::PausedTransmitter;
 
-/// What an egress port is doing.
+/// A port of a switch: the end of its link, and how its queues use that.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Port {
-    /// It sends until then.
-    pub busy_until: Time,
-    /// Its transmitting side: a copy, so that a packet that leaves touches this cache line alone.
-    pub transmitter: Transmitter,
+    /// The end of its link.
+    pub end: End,
     /// An event is pending for when it is free.
     pub ready: bool,
-    /// Bit c set: class c has packets.
-    pub backlog: u8,
-    /// Bit c set: class c is paused by the peer.
-    pub paused: u8,
-    /// Classes for which an XOFF is to be sent to the peer.
-    pub xoff: u8,
-    /// Classes for which an XON is to be sent to the peer.
-    pub xon: u8,
     /// Its wire has failed.
     pub down: bool,
     /// Bit c set: the PFC watchdog drops packets of class c.
@@ -43,13 +34,8 @@ impl Port {
     /// A port that is idle.
     pub fn new(transmitter: &Transmitter) -> Self {
         Self {
-            busy_until: Time::ZERO,
-            transmitter: *transmitter,
+            end: End::new(transmitter),
             ready: false,
-            backlog: 0,
-            paused: 0,
-            xoff: 0,
-            xon: 0,
             down: false,
             shut: 0,
             closed: 0,
@@ -58,28 +44,21 @@ impl Port {
     /// Shows its state.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
-            busy_until,
-            transmitter: _,
+            end,
             ready,
-            backlog,
-            paused,
-            xoff,
-            xon,
             // Between two changes of it nothing is compared.
             down: _,
             // Where there are watchdogs, nothing is.
             shut: _,
             closed: _,
         } = self;
-        ledger.time(busy_until);
-        let flags = [u8::from(*ready), *backlog, *paused, *xoff, *xon, 0, 0, 0];
-        ledger.same(u64::from_le_bytes(flags));
+        end.show(*ready, ledger);
     }
     /// Its `class` has a packet that waits. It is number `local` at its node.
     #[inline(always)]
     pub fn wait(&mut self, now: Time, class: u8, local: PortId, ready: &mut Ready) {
-        self.backlog |= 1 << class;
-        if self.busy_until > now {
+        self.end.backlog |= 1 << class;
+        if !self.end.is_free(now) {
             self.schedule(local, ready);
         }
     }
@@ -88,20 +67,15 @@ impl Port {
     pub(super) fn schedule(&mut self, local: PortId, ready: &mut Ready) {
         if !self.ready {
             self.ready = true;
-            ready.add(self.busy_until, local);
+            ready.add(self.end.busy_until, local);
         }
-    }
-    /// Classes that have something to send and may.
-    #[inline]
-    pub fn eligible(&self) -> u8 {
-        self.backlog & !self.paused
     }
     /// True if a packet of `class` that comes now is sent at once: the port is free, so nothing
     /// that may be sent is waiting.
     #[inline]
     pub fn sends_at_once(&self, now: Time, class: u8) -> bool {
-        let paused = self.paused != 0 && self.paused >> class & 1 == 1;
-        !self.ready && self.busy_until <= now && !paused
+        let paused = self.end.paused != 0 && self.end.is_paused(class);
+        !self.ready && self.end.is_free(now) && !paused
     }
 }
 
@@ -133,8 +107,8 @@ const _: () = assert!(size_of::<Queue>() == 64 && size_of::<Port>() == 64);
 pub struct Egress {
     /// Its congestion point.
     pub congestion_point: CongestionPoint,
-    /// PFC of the peer.
-    pub transmitter: PausedTransmitter,
+    /// PAUSE that it obeys.
+    pub pause: PauseState,
     /// Frames set to CE.
     pub marked_packets: u64,
     /// CNMs sent.
@@ -173,7 +147,7 @@ impl Egress {
         }
         Self {
             congestion_point: CongestionPoint::new(&config, rng),
-            transmitter: PausedTransmitter::default(),
+            pause: PauseState::default(),
             marked_packets: 0,
             cnm_packets: 0,
             dropped_packets: 0,
@@ -186,7 +160,7 @@ impl Egress {
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             congestion_point,
-            transmitter,
+            pause,
             marked_packets,
             cnm_packets,
             dropped_packets,
@@ -194,7 +168,7 @@ impl Egress {
             trimmed_packets,
         } = self;
         congestion_point.show(ledger);
-        transmitter.show(ledger);
+        pause.show(ledger);
         ledger.total(marked_packets);
         ledger.total(cnm_packets);
         ledger.total(dropped_packets);

@@ -12,8 +12,8 @@ use super::ingress::PauseSource;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
+use crate::link::pause::PendingPause;
 use crate::outcome::results::LossPlace;
-use crate::port::paused::PendingPause;
 
 impl<M: Model> Chassis<M> {
     /// The wire behind `port` fails or returns: nothing has been done about that yet, and nothing is sent.
@@ -26,7 +26,7 @@ impl<M: Model> Chassis<M> {
 
     /// The wire behind `port` has another speed from the next frame on.
     pub fn set_speed(&mut self, port: PortId, speed: LinkSpeed) {
-        self.ports[usize::from(port)].transmitter.speed = speed;
+        self.ports[usize::from(port)].end.transmitter.speed = speed;
         if let Some(meter) = self.meters.get_mut(usize::from(port)) {
             meter.set_link_rate(speed.rate());
         }
@@ -34,9 +34,9 @@ impl<M: Model> Chassis<M> {
 
     /// Lets packets join a queue, or none: the wire has failed, or the PFC watchdog drops them.
     pub(super) fn let_join(&mut self, port: PortId, class: u8) {
-        let end = &mut self.ports[usize::from(port)];
-        end.closed = if end.down { u8::MAX } else { end.shut };
-        let open = end.closed >> class & 1 == 0;
+        let it = &mut self.ports[usize::from(port)];
+        it.closed = if it.down { u8::MAX } else { it.shut };
+        let open = it.closed >> class & 1 == 0;
         let index = self.index(port, class);
         let point = &self.egress[index].congestion_point;
         let watches_inputs = !self.input_points.is_empty();
@@ -99,7 +99,7 @@ impl<M: Model> Chassis<M> {
         let packet = queue.packets.pop();
         queue.bytes -= u64::from(packet.bytes);
         let more = !queue.packets.is_empty();
-        self.ports[usize::from(port)].backlog &= !(u8::from(!more) << class);
+        self.ports[usize::from(port)].end.backlog &= !(u8::from(!more) << class);
         if let Some(scheduler) = self.schedulers.get_mut(usize::from(port)) {
             scheduler.on_dequeue(class, u32::from(packet.bytes), more);
         }
@@ -109,9 +109,9 @@ impl<M: Model> Chassis<M> {
     /// PFC restarts at a port: a direction of its link has failed or returned.
     fn restart_pfc(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
         self.pending_pauses.forget(port);
-        let end = &mut self.ports[usize::from(port)];
-        if end.down {
-            (end.xoff, end.xon) = (0, 0);
+        let it = &mut self.ports[usize::from(port)];
+        if it.down {
+            (it.end.xoff, it.end.xon) = (0, 0);
         }
         for class in 0..self.classes as u8 {
             let stops = self.ingress[self.index(port, class)].source.is_xoff();
@@ -119,12 +119,6 @@ impl<M: Model> Chassis<M> {
                 self.request_pfc(now, port, class, Action::Xoff, window);
             }
         }
-        let go_on = PendingPause {
-            time: now,
-            port,
-            priorities: u8::MAX,
-            pause: Time::ZERO,
-        };
-        self.obey(now, go_on, window);
+        self.obey(now, PendingPause::resume_all(now, port), window);
     }
 }

@@ -24,7 +24,7 @@ impl<M: Model> Chassis<M> {
             }
             window
                 .inboxes
-                .prefetch_push(self.ports[port].transmitter.peer);
+                .prefetch_push(self.ports[port].end.transmitter.peer);
         }
         self.look_at(0, window);
     }
@@ -61,20 +61,20 @@ impl<M: Model> Chassis<M> {
         }
         for (_, way) in window.arrivals.block(first, BLOCK) {
             if let Some(port) = self.ports.get(usize::from(*way)) {
-                window.inboxes.prefetch(port.transmitter.peer);
-                window.calendar.prefetch(port.transmitter.peer);
+                window.inboxes.prefetch(port.end.transmitter.peer);
+                window.calendar.prefetch(port.end.transmitter.peer);
             }
         }
         for (_, way) in window.arrivals.block(first, BLOCK) {
             if let Some(port) = self.ports.get(usize::from(*way)) {
-                window.inboxes.prefetch_push(port.transmitter.peer);
+                window.inboxes.prefetch_push(port.end.transmitter.peer);
             }
         }
     }
 
     /// The queue that a port sends from next, if the most urgent is first.
     fn next_queue(&self, port: usize) -> Option<&Queue> {
-        let eligible = self.ports[port].eligible();
+        let eligible = self.ports[port].end.eligible();
         let class = 7_u32.checked_sub(eligible.leading_zeros())?;
         self.queues.get(port * self.classes + class as usize)
     }
@@ -83,6 +83,8 @@ impl<M: Model> Chassis<M> {
         if let Some(queue) = self.next_queue(port) {
             prefetch(queue);
         }
-        window.inboxes.prefetch(self.ports[port].transmitter.peer);
+        window
+            .inboxes
+            .prefetch(self.ports[port].end.transmitter.peer);
     }
 }

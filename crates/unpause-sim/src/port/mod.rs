@@ -20,7 +20,6 @@ mod mirror;
 mod next_hop;
 mod notify;
 mod pause;
-pub mod paused;
 mod ready;
 mod record;
 mod recorder;

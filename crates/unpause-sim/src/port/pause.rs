@@ -9,11 +9,11 @@ use super::shaper::SHAPER;
 use super::watchdog::LOOK;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
+use crate::fabric::PortId;
 use crate::fabric::packet::{Kind, Packet};
-use crate::fabric::{NodeId, PortId};
-use crate::outcome::results::Queued;
+use crate::link::end::{Effect, End};
+use crate::link::pause::{PauseState, PendingPause, Place};
 use crate::plan::Plan;
-use crate::port::paused::{PendingPause, Place};
 
 // Payloads of timers, beside that of watchdogs. The key of PFC's is the index of a (port, class), that of the model's its own number.
 const MODEL: u32 = 0;
@@ -43,28 +43,22 @@ impl<M: Model> Chassis<M> {
         if self.never_pauses || self.is_masked(self.index(port_id, class)) {
             return;
         }
-        let port = &mut self.ports[port_id as usize];
-        match action {
-            Action::None => return,
-            Action::Xoff => {
-                port.xoff |= 1 << class;
-                port.xon &= !(1 << class);
-            }
-            Action::Xon => {
-                port.xon |= 1 << class;
-                port.xoff &= !(1 << class);
-                if self.causes.is_some() {
-                    self.note_xon(now, port_id, class);
-                }
-            }
+        if action == Action::None {
+            return;
+        }
+        if action == Action::Xon && self.causes.is_some() {
+            self.note_xon(now, port_id, class);
         }
         let port = &mut self.ports[port_id as usize];
         if port.down {
-            (port.xoff, port.xon) = (0, 0);
-        } else if port.busy_until <= now && !port.ready {
-            self.send_pfc(now, port_id, window);
+            (port.end.xoff, port.end.xon) = (0, 0);
         } else {
-            self.ports[port_id as usize].schedule(port_id, &mut self.ready);
+            port.end.request_pfc(class, action);
+            if port.end.is_free(now) && !port.ready {
+                self.send_pfc(now, port_id, window);
+            } else {
+                port.schedule(port_id, &mut self.ready);
+            }
         }
         self.arm_refresh(self.index(port_id, class));
     }
@@ -79,44 +73,18 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// Sets the timer for the end of a PAUSE of egress queue `index`.
-    fn arm_expiry(&mut self, index: usize) {
-        if let Some(due) = self.egress[index].transmitter.arm() {
-            self.timers.push(Entry::new(due, index as u32, EXPIRY));
-        }
-    }
-
     /// Sends the PFC frames that a free port has been asked for.
     pub(super) fn send_pfc(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
         let port = &mut self.ports[port_id as usize];
-        let pausing = port.xoff != 0;
-        let classes = std::mem::take(if pausing {
-            &mut port.xoff
-        } else {
-            &mut port.xon
-        });
-        let mut priorities = 0;
-        let mut pause = Time::ZERO;
-        for class in 0..self.classes as u8 {
-            if classes >> class & 1 == 0 {
-                continue;
-            }
-            priorities |= 1 << window.plan.classes.priority(class);
-            if pausing {
-                let index = port_id as usize * self.classes + class as usize;
-                self.ingress_totals[index].pause_frames += 1;
-                pause = self.ingress[index].pause;
-            }
-        }
-        let frame = Packet {
-            aux: priorities,
-            stamp: pause.as_ps(),
-            ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
+        let first = port_id as usize * self.classes;
+        let count = |class: u8| {
+            let index = first + usize::from(class);
+            self.ingress_totals[index].pause_frames += 1;
+            self.ingress[index].pause
         };
-        let free = window.transmit(&port.transmitter, now, &frame, 0, Queued::default());
-        port.busy_until = free;
-        if port.eligible() != 0 || port.xoff | port.xon != 0 {
-            self.ports[port_id as usize].schedule(port_id, &mut self.ready);
+        port.end.send_pfc(now, count, window);
+        if port.end.eligible() != 0 || port.end.has_pfc() {
+            port.schedule(port_id, &mut self.ready);
         }
     }
 
@@ -131,16 +99,9 @@ impl<M: Model> Chassis<M> {
         if packet.kind == Kind::Credit {
             return self.on_update(now, from, packet, window);
         }
-        let reaction = PendingPause {
-            time: now + window.plan.config.switch.pfc.reaction,
-            port: from,
-            priorities: packet.aux as u8,
-            pause: Time::from_ps(packet.stamp),
-        };
-        if reaction.time == now {
+        let reaction = PendingPause::new(now, from, packet, window.plan);
+        if let Some(reaction) = self.pending_pauses.delay(now, reaction) {
             self.obey(now, reaction, window);
-        } else {
-            self.pending_pauses.push(reaction);
         }
     }
 
@@ -183,16 +144,15 @@ impl<M: Model> Chassis<M> {
         class: u8,
         window: &mut Window<'_, '_>,
     ) {
-        let place = place(self.id, reaction.port, class, window.plan);
+        let place = Place::of((self.id, reaction.port), class, window.plan);
         let index = self.index(reaction.port, class);
-        let busy = self.ports[reaction.port as usize].busy_until;
-        let transmitter = &mut self.egress[index].transmitter;
-        let change = transmitter.on_frame(now, reaction.pause, busy, place, window.log);
-        self.arm_expiry(index);
+        let (end, pause) = self.end(index);
+        let frame = (class, reaction.pause);
+        let effect = end.obey(now, frame, pause, place, window.log);
         if self.causes.is_some() && reaction.pause > Time::ZERO {
             self.note_stop(now, reaction.port, class, window.plan);
         }
-        self.after_pause_change(now, reaction.port, class, change, window);
+        self.after_pause_change(now, reaction.port, class, effect, window);
     }
 
     /// True if a watchdog has switched off PFC of (port, class) `index`.
@@ -207,39 +167,49 @@ impl<M: Model> Chassis<M> {
         now: Time,
         port_id: PortId,
         class: u8,
-        change: Change,
+        Effect { change, due }: Effect,
         window: &mut Window<'_, '_>,
     ) {
         let index = port_id as usize * self.classes + class as usize;
+        if let Some(due) = due {
+            self.timers.push(Entry::new(due, index as u32, EXPIRY));
+        }
         if change == Change::Resumed && self.causes.is_some() {
             self.note_go(now, port_id, class, window.plan);
         }
-        let port = &mut self.ports[port_id as usize];
         match change {
             Change::None => {}
-            Change::Paused => {
-                port.paused |= 1 << class;
-                self.egress[index].congestion_point.on_pause(now);
-            }
+            Change::Paused => self.egress[index].congestion_point.on_pause(now),
             Change::Resumed => {
                 if let Some(watchdogs) = &mut self.watchdogs {
                     watchdogs.note_resumed(index);
                 }
                 let held = self.shapers.as_ref().map_or(0, |it| it.held(port_id));
-                port.paused = port.paused & !(1 << class) | held;
+                self.ports[port_id as usize].end.paused |= held;
                 let state = self.queues[index].state(0);
                 let egress = &mut self.egress[index];
                 egress.congestion_point.on_resume(now, state);
-                if port.eligible() == 0 || port.ready {
-                    return;
-                }
-                if port.busy_until <= now {
-                    self.send_next(now, port_id, window);
-                } else {
-                    self.ports[port_id as usize].schedule(port_id, &mut self.ready);
-                }
+                self.send_if_free(now, port_id, window);
             }
         }
+    }
+
+    /// Something at a port may be sent again: it leaves now, or as soon as the port is free.
+    pub(super) fn send_if_free(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
+        let port = &mut self.ports[port_id as usize];
+        if port.end.eligible() == 0 || port.ready {
+            return;
+        }
+        match port.end.is_free(now) {
+            true => self.send_next(now, port_id, window),
+            false => port.schedule(port_id, &mut self.ready),
+        }
+    }
+
+    /// The end of the link of egress queue `index`, and PAUSE that the queue obeys.
+    fn end(&mut self, index: usize) -> (&mut End, &mut PauseState) {
+        let end = &mut self.ports[index / self.classes].end;
+        (end, &mut self.egress[index].pause)
     }
 
     /// A timer is due.
@@ -278,27 +248,14 @@ impl<M: Model> Chassis<M> {
                 action => self.request_pfc(now, port, class, action, window),
             }
         } else {
-            let place = place(self.id, port, class, window.plan);
-            let transmitter = &mut self.egress[index].transmitter;
-            if transmitter.takes_timer(now) {
-                let change = transmitter.on_timer(now, place, window.log);
-                self.arm_expiry(index);
-                if change == Change::Resumed && self.causes.is_some() {
+            let place = Place::of((self.id, port), class, window.plan);
+            let (end, pause) = self.end(index);
+            if let Some(effect) = end.on_expiry(now, class, pause, place, window.log) {
+                if effect.change == Change::Resumed && self.causes.is_some() {
                     self.note_expiry(now, port, class, window.plan);
                 }
-                self.after_pause_change(now, port, class, change, window);
+                self.after_pause_change(now, port, class, effect, window);
             }
         }
-    }
-}
-
-/// Where the egress queue of `class` at `port` of switch `node` is.
-pub(super) fn place(node: NodeId, port: PortId, class: u8, plan: &Plan<'_>) -> Place {
-    Place {
-        node,
-        port,
-        priority: plan.classes.priority(class),
-        // What waits for credits is not paused.
-        record: plan.config.probes.pauses && plan.config.switch.cbfc.is_none(),
     }
 }

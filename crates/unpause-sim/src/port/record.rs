@@ -4,10 +4,10 @@ use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
 use super::ingress::PauseSource;
-use super::pause::place;
 use crate::engine::deadlock::Blocked;
 use crate::engine::log::Log;
 use crate::fabric::PortId;
+use crate::link::pause::Place;
 use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
 
@@ -62,7 +62,7 @@ impl<M: Model> Chassis<M> {
                     tx_bytes: queue.tx_bytes,
                     dropped_packets: egress.dropped_packets,
                     pause_frames: self.ingress_totals[index].pause_frames,
-                    paused: plan.waited(egress.transmitter.total(now)).0,
+                    paused: plan.waited(egress.pause.total(now)).0,
                 });
             }
         }
@@ -76,12 +76,12 @@ impl<M: Model> Chassis<M> {
         }
         for port in 0..self.ports.len() as PortId {
             for class in 0..self.classes as u8 {
-                let place = place(self.id, port, class, plan);
+                let place = Place::of((self.id, port), class, plan);
                 let index = self.index(port, class);
                 let (queue, egress) = (&self.queues[index], &mut self.egress[index]);
-                let waited = egress.transmitter.total(now);
+                let waited = egress.pause.total(now);
                 let (paused, credit_wait) = plan.waited(waited);
-                egress.transmitter.finish(now, place, log);
+                egress.pause.finish(now, place, log);
                 let ingress = &self.ingress_totals[index];
                 let (stalls, stalled) = self.model.stalls(index);
                 let identity = PortRecord {
@@ -119,11 +119,11 @@ impl<M: Model> Chassis<M> {
     /// The egress queues that have sent nothing since `since`, for a pause that is in force.
     pub(super) fn report_blocked(&self, since: Time, plan: &Plan<'_>, found: &mut Vec<Blocked>) {
         for (number, port) in self.ports.iter().enumerate() {
-            let waiting = port.backlog & port.paused;
+            let waiting = port.end.backlog & port.end.paused;
             for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
                 let index = self.index(number as PortId, class);
                 let queue = &self.queues[index];
-                let paused = self.egress[index].transmitter.obeyed_since();
+                let paused = self.egress[index].pause.obeyed_since();
                 let (Some(paused), Some(waiting)) = (paused, queue.packets.since()) else {
                     continue;
                 };

@@ -20,7 +20,7 @@ impl<M: Model> Chassis<M> {
     #[cold]
     pub(super) fn send_again(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
         let busy_until = window.send_again(now, (self.id, port));
-        let end = &mut self.ports[usize::from(port)];
+        let end = &mut self.ports[usize::from(port)].end;
         end.busy_until = end.busy_until.max(busy_until);
         if self.has_link_credits {
             for class in 0..self.classes as u8 {

@@ -15,7 +15,7 @@ impl<M: Model> Chassis<M> {
         let Some(shapers) = &mut self.shapers else {
             return;
         };
-        let end = &mut self.ports[usize::from(way.to)];
+        let end = &mut self.ports[usize::from(way.to)].end;
         for timer in shapers.on_leave((now, end.busy_until), wire_bytes, place) {
             self.timers.push(timer);
         }
@@ -34,15 +34,9 @@ impl<M: Model> Chassis<M> {
         let first = usize::from(port) * self.classes;
         let of_port = &self.egress[first..first + self.classes];
         let paused = of_port.iter().enumerate();
-        let paused = paused.filter(|(_, it)| it.transmitter.is_paused());
-        let end = &mut self.ports[usize::from(port)];
+        let paused = paused.filter(|(_, it)| it.pause.is_paused());
+        let end = &mut self.ports[usize::from(port)].end;
         end.paused = paused.fold(held, |all, (class, _)| all | 1 << class);
-        if end.eligible() == 0 || end.ready {
-            return;
-        }
-        match end.busy_until <= now {
-            true => self.send_next(now, port, window),
-            false => end.schedule(port, &mut self.ready),
-        }
+        self.send_if_free(now, port, window);
     }
 }

@@ -10,8 +10,8 @@ use crate::config::WatchdogAction;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
+use crate::link::pause::PendingPause;
 use crate::outcome::results::StormRecord;
-use crate::port::paused::PendingPause;
 
 impl<M: Model> Chassis<M> {
     /// Looks at every (port, lossless class).
@@ -32,16 +32,16 @@ impl<M: Model> Chassis<M> {
 
     /// Has the watchdog of (port, class) `index` look at it.
     fn look(&mut self, now: Time, index: usize) -> Event {
-        let (queue, transmitter) = (&self.queues[index], &self.egress[index].transmitter);
+        let (queue, pause) = (&self.queues[index], &self.egress[index].pause);
         let watchdogs = self.watchdogs.as_mut();
         let Some(watched) = watchdogs.and_then(|it| it.watched(index)) else {
             return Event::None;
         };
-        let held = transmitter.total(now);
+        let held = pause.total(now);
         let seen = Seen {
             frames: std::mem::take(&mut watched.frames),
             resumed: std::mem::take(&mut watched.resumed),
-            paused: transmitter.is_paused(),
+            paused: pause.is_paused(),
             waits: !queue.packets.is_empty(),
             sent: queue.tx_packets > watched.tx_packets,
             held: held.saturating_sub(watched.held),
@@ -61,7 +61,7 @@ impl<M: Model> Chassis<M> {
 
     fn on_storm(&mut self, now: Time, index: usize, window: &mut Window<'_, '_>) {
         let (port, class) = self.place_of(index);
-        let began = self.egress[index].transmitter.obeyed_since();
+        let began = self.egress[index].pause.obeyed_since();
         let Some(watchdogs) = &mut self.watchdogs else {
             return;
         };
@@ -96,7 +96,7 @@ impl<M: Model> Chassis<M> {
             }
         }
         if action != WatchdogAction::Alert {
-            self.ports[usize::from(port)].xoff &= !(1 << class);
+            self.ports[usize::from(port)].end.xoff &= !(1 << class);
             self.set_going(now, port, class, window);
         }
     }

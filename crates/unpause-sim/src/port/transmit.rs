@@ -62,10 +62,11 @@ impl<M: Model> Chassis<M> {
             sojourn: Some(Time::ZERO),
             queue_bytes: 0,
         };
-        port.busy_until = match coming {
-            Coming::Here(packet) => window.transmit(&port.transmitter, now, packet, 0, queued),
-            Coming::Taken(place) => window.pass_on(&port.transmitter, now, place, wire_bytes),
-        };
+        let end = &mut port.end;
+        match coming {
+            Coming::Here(packet) => end.transmit(now, packet, 0, queued, window),
+            Coming::Taken(place) => end.pass_on(now, place, wire_bytes, window),
+        }
         true
     }
 
@@ -148,11 +149,11 @@ impl<M: Model> Chassis<M> {
     /// Sends what is most urgent out of a free port: PFC frames, then what the scheduler says.
     pub(super) fn send_next(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
         let port = &mut self.ports[port_id as usize];
-        debug_assert!(port.busy_until <= now, "a busy port does not send");
-        if port.xoff | port.xon != 0 {
+        debug_assert!(port.end.is_free(now), "a busy port does not send");
+        if port.end.has_pfc() {
             return self.send_pfc(now, port_id, window);
         }
-        let eligible = port.eligible();
+        let eligible = port.end.eligible();
         if eligible == 0 {
             return;
         }
@@ -168,7 +169,7 @@ impl<M: Model> Chassis<M> {
         let packet = queue.packets.pop();
         queue.bytes -= u64::from(packet.bytes);
         let more = !queue.packets.is_empty();
-        port.backlog &= !(u8::from(!more) << class);
+        port.end.backlog &= !(u8::from(!more) << class);
         if !self.schedulers.is_empty() {
             self.schedulers[port_id as usize].on_dequeue(class, u32::from(packet.bytes), more);
         }
@@ -195,7 +196,7 @@ impl<M: Model> Chassis<M> {
             }
         }
         send(now, &packet, packet.time, flags, (port, queue), window);
-        if port.eligible() != 0 {
+        if port.end.eligible() != 0 {
             port.schedule(port_id, &mut self.ready);
         }
         M::left(self, now, &packet, way, window);
@@ -276,7 +277,7 @@ impl<M: Model> Chassis<M> {
             self.shape(now, window.ports.wire_bytes(packet), way);
         }
         let port = &mut self.ports[way.to as usize];
-        if port.eligible() != 0 {
+        if port.end.eligible() != 0 {
             port.schedule(way.to, &mut self.ready);
         }
         M::left(self, now, packet, way, window);
@@ -290,7 +291,7 @@ impl<M: Model> Chassis<M> {
         }
         let first = self.index(to, 0);
         let queues = &self.queues[first..first + self.classes];
-        let speed = self.ports[to as usize].transmitter.speed;
+        let speed = self.ports[to as usize].end.transmitter.speed;
         let hop = Hop {
             time: now,
             tx_bytes: queues.iter().map(|queue| queue.tx_bytes).sum(),
@@ -333,5 +334,5 @@ fn send(
         sojourn: Some(now - entered),
         queue_bytes: queue.bytes,
     };
-    port.busy_until = window.transmit(&port.transmitter, now, packet, flags, queued);
+    port.end.transmit(now, packet, flags, queued, window);
 }

@@ -1,4 +1,4 @@
-//! PFC at a transmitter: which of its classes are paused, since when and for how long in total.
+//! PFC at a transmitter: which of its classes are paused, since when and for how long in total; frames that take effect later.
 //!
 //! A class obeys PAUSE at once, but PAUSE holds nothing before the frame in transmission at that moment, of whichever
 //! class, has left: until then the port could not have sent anyway. Paused time counts from there, so what a class
@@ -11,12 +11,14 @@ use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::engine::log::Log;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::results::PauseRecord;
+use crate::plan::Plan;
 
 /// One (egress port, class).
 #[derive(Clone, Debug)]
-pub struct PausedTransmitter {
+pub struct PauseState {
     pfc: Egress,
     /// When the pause in force, or the last one, took effect.
     obeyed: Time,
@@ -27,7 +29,7 @@ pub struct PausedTransmitter {
     timer_at: Time,
 }
 
-impl Default for PausedTransmitter {
+impl Default for PauseState {
     fn default() -> Self {
         Self {
             pfc: Egress::new(),
@@ -39,7 +41,7 @@ impl Default for PausedTransmitter {
     }
 }
 
-/// Where a [`PausedTransmitter`] is, for the records.
+/// Where a [`PauseState`] is, for the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Node.
@@ -52,7 +54,20 @@ pub struct Place {
     pub record: bool,
 }
 
-impl PausedTransmitter {
+impl Place {
+    /// That of `class` at `port` of `node`.
+    pub fn of((node, port): (NodeId, PortId), class: u8, plan: &Plan<'_>) -> Self {
+        Self {
+            node,
+            port,
+            priority: plan.classes.priority(class),
+            // What waits for credits is not paused.
+            record: plan.config.probes.pauses && plan.config.switch.cbfc.is_none(),
+        }
+    }
+}
+
+impl PauseState {
     /// A PFC frame takes effect at a port that is busy until `busy`; `pause` is zero for XON.
     pub fn on_frame(
         &mut self,
@@ -184,11 +199,37 @@ pub struct PendingPause {
     pub pause: Time,
 }
 
+impl PendingPause {
+    /// A PFC frame that has arrived at `port`.
+    pub fn new(now: Time, port: PortId, frame: &Packet, plan: &Plan<'_>) -> Self {
+        Self {
+            time: now + plan.config.switch.pfc.reaction,
+            port,
+            priorities: frame.aux as u8,
+            pause: Time::from_ps(frame.stamp),
+        }
+    }
+    /// XON for all priorities of `port`, where PFC restarts.
+    pub fn resume_all(now: Time, port: PortId) -> Self {
+        Self {
+            time: now,
+            port,
+            priorities: u8::MAX,
+            pause: Time::ZERO,
+        }
+    }
+}
+
 impl PendingPauses {
-    /// Adds a frame; the reaction time of a node is constant, so frames stay in order.
-    pub fn push(&mut self, reaction: PendingPause) {
+    /// Adds a frame that has just arrived, or returns it if it takes effect at once. The reaction time of a node is constant, so
+    /// frames stay in order.
+    pub fn delay(&mut self, now: Time, reaction: PendingPause) -> Option<PendingPause> {
+        if reaction.time == now {
+            return Some(reaction);
+        }
         self.next = self.next.min(reaction.time);
         self.waiting.push_back(reaction);
+        None
     }
     /// Forgets those of a port.
     pub fn forget(&mut self, port: PortId) {
