@@ -237,7 +237,7 @@ soak:
 	$(MAKE) --no-print-directory pipeline COUNT=$(SOAK_COUNT)
 	$(VOPR) run --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS))
 
-# Barrier and mail of the engine under loom.
+# Barrier and exchange of the engine under loom.
 loom:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test -p unpause-sim --lib loom_
 

@@ -1,14 +1,14 @@
 //! What more cores would give: the work of each part of a fabric in each window, recorded in one run, and from it how
 //! long the same windows take on any number of cores.
 //!
-//! A part is a switch with its hosts, the least that [`unpause_sim::shares`] moves between threads. Work is counted
+//! A part is a switch with its hosts, the least that [`unpause_sim::shards_of_nodes`] moves between threads. Work is counted
 //! in packet-hops, all at the CPU time that a hop has in a run on one thread. While a core waits for others, it begins
 //! with those nodes of the next window that have no links to other cores. What is not in it: cores that share caches
-//! or memory, mail between threads, and what each thread does alike (setting up, reading the traffic stream).
+//! or memory, batches between threads, and what each thread does alike (setting up, reading the traffic stream).
 
 use unpause_sim::config::{Config, Link, NodeKind};
+use unpause_sim::exchange::{Exchange, NextEvents, Sequential, Worker};
 use unpause_sim::fabric::NodeId;
-use unpause_sim::post::{Due, InTurn, Post, Worker};
 
 use crate::cases::Case;
 use crate::measure;
@@ -137,7 +137,7 @@ pub fn predict(case: &Case, flows: Option<u64>, barrier_ns: f64) {
             let barrier = barrier_ns / (alone_ns / hops as f64);
             hops as f64 / recorded.takes(core_of, cores, barrier)
         };
-        let now = unpause_sim::shares(&config, cores).expect("the case can be run");
+        let now = unpause_sim::shards_of_nodes(&config, cores).expect("the case can be run");
         let now: Vec<u16> = switches.iter().map(|&node| now[node as usize]).collect();
         let (now, load) = (speed_up(&now), speed_up(&recorded.by_load(cores)));
         println!("  {cores:>5} {now:>8.2} {load:>9.2}");
@@ -173,11 +173,11 @@ fn record(config: &Config, part_of: &[u16], parts: usize) -> Recorded {
     );
     let mut hops = Vec::new();
     let drive = |workers: &mut [Worker<'_>]| {
-        let mut post = InTurn::new(parts);
+        let mut exchange = Sequential::new(parts);
         let mut before = vec![0; parts];
         let mut ahead = vec![0; parts];
         loop {
-            let due = meet(workers, &mut post, &mut ahead)?;
+            let due = synchronize(workers, &mut exchange, &mut ahead)?;
             if due.earliest() >= config.stop {
                 return Ok(0);
             }
@@ -190,30 +190,30 @@ fn record(config: &Config, part_of: &[u16], parts: usize) -> Recorded {
             }
         }
     };
-    unpause_sim::run_apart(config, part_of, drive).expect("the case can be run");
+    unpause_sim::run_unsynchronized(config, part_of, drive).expect("the case can be run");
     let links = config.fabric.links.iter();
     let parts_of = |link: &Link| (part_of[link.a as usize], part_of[link.b as usize]);
     let links = links.map(parts_of).filter(|(a, b)| a != b).collect();
     Recorded { parts, hops, links }
 }
 
-/// Carries mail; answers when there is something to do. Says in `ahead` how many packets parts send meanwhile.
-fn meet(
+/// Exchanges batches; returns when there is something to do. Says in `ahead` how many packets parts send meanwhile.
+fn synchronize(
     workers: &mut [Worker<'_>],
-    post: &mut InTurn,
+    exchange: &mut Sequential,
     ahead: &mut [u32],
-) -> Result<Due, unpause_sim::Error> {
+) -> Result<NextEvents, unpause_sim::Error> {
     for worker in &mut *workers {
-        worker.send(post);
+        worker.send(exchange);
     }
     for (worker, ahead) in workers.iter_mut().zip(ahead) {
         let before = worker.packet_hops();
         worker.run_ahead();
         *ahead = (worker.packet_hops() - before) as u32;
     }
-    let due = post.meet()?.due;
+    let due = exchange.synchronize()?.due;
     for worker in workers {
-        worker.receive(post);
+        worker.receive(exchange);
     }
     Ok(due)
 }

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use unpause_scenario::{Error, Run, key, selected};
-use unpause_sim::post::Ranks;
+use unpause_sim::exchange::Ranks;
 use unpause_sim::{Samples, run_ranks};
 
 use crate::args;
 use crate::output::Errors;
-use crate::ranks::{Hello, Meeting, Order, Rank, Team, World, agree};
+use crate::ranks::{ExchangeCost, Hello, Order, Rank, Team, World, agree};
 use crate::report::Package;
 use crate::{files, interrupt, run};
 
@@ -44,7 +44,7 @@ pub fn run(args: &args::Run, package: &dyn Package, rank: Rank) -> Result<u8, Er
         );
     }
     let hellos = world.tell(&hello());
-    let meeting = Meeting::measured(&world);
+    let exchange = ExchangeCost::measured(&world);
     if let Some((number, it)) = hellos
         .iter()
         .enumerate()
@@ -67,7 +67,7 @@ pub fn run(args: &args::Run, package: &dyn Package, rank: Rank) -> Result<u8, Er
     let team = Team {
         world,
         threads,
-        meeting,
+        exchange,
     };
     run::run(args, package, Some(&team))
 }

@@ -8,11 +8,11 @@ use unpause_scenario::{
     execute_by,
 };
 use unpause_sim::config::Link;
-use unpause_sim::post::{GlobalPort, Ports};
+use unpause_sim::exchange::{GlobalPort, Ports};
 use unpause_sim::results::Results;
 use unpause_sim::{Invalid, Samples, Subject, Watch, run_over};
 #[cfg(target_os = "linux")]
-use unpause_sim::{post::Worker, run_apart};
+use unpause_sim::{exchange::Worker, run_unsynchronized};
 #[cfg(target_os = "linux")]
 use unpause_testbed::{Lateness, WallClock};
 use unpause_testbed::{LockStep, Medium, Memory, Split, SplitError, Tally};
@@ -237,7 +237,7 @@ fn over_frames(
     args: &Testbed,
     watch: &mut Watch<'_>,
 ) -> Result<(Results, Tally), unpause_sim::Error> {
-    let fail = |error: String| unpause_sim::Error::Post(error);
+    let fail = |error: String| unpause_sim::Error::Exchange(error);
     unpause_sim::check(&run.config)?;
     let split = split(run, &args.wires).map_err(|error| fail(error.to_string()))?;
     match args.links {
@@ -260,7 +260,7 @@ fn in_real_time(
     label: &str,
     watch: &mut Watch<'_>,
 ) -> Result<(Results, Tally, String), unpause_sim::Error> {
-    let fail = |error: String| unpause_sim::Error::Post(error);
+    let fail = |error: String| unpause_sim::Error::Exchange(error);
     unpause_sim::check(&run.config)?;
     let split = split(run, &args.wires).map_err(|error| fail(error.to_string()))?;
     let veth = veth::new(run, &split).map_err(|error| fail(error.to_string()))?;
@@ -272,7 +272,7 @@ fn in_real_time(
         came_to = Some((tally, lateness));
         Ok(lost)
     };
-    let results = run_apart(&run.config, &split.share_of, drive)?;
+    let results = run_unsynchronized(&run.config, &split.shard_of, drive)?;
     let (tally, lateness) = came_to.unwrap_or_default();
     let late = lateness_of(run, label, &lateness);
     Ok((results, tally, late))
@@ -285,7 +285,7 @@ fn in_real_time(
     _label: &str,
     _watch: &mut Watch<'_>,
 ) -> Result<(Results, Tally, String), unpause_sim::Error> {
-    Err(unpause_sim::Error::Post("it needs Linux".into()))
+    Err(unpause_sim::Error::Exchange("it needs Linux".into()))
 }
 
 /// How late a run was, and whether that is too much: a frame in a hundred later than a tenth of the shortest
@@ -317,10 +317,10 @@ fn over<M: Medium>(
     medium: M,
     watch: &mut Watch<'_>,
 ) -> Result<(Results, Tally), unpause_sim::Error> {
-    let post = LockStep::new(&run.config, split, medium);
-    let mut post = post.map_err(unpause_sim::Error::Post)?;
-    let results = run_over(&run.config, &split.share_of, &mut post, watch)?;
-    Ok((results, post.tally().clone()))
+    let exchange = LockStep::new(&run.config, split, medium);
+    let mut exchange = exchange.map_err(unpause_sim::Error::Exchange)?;
+    let results = run_over(&run.config, &split.shard_of, &mut exchange, watch)?;
+    Ok((results, exchange.tally().clone()))
 }
 
 #[cfg(target_os = "linux")]

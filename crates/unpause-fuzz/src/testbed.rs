@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use unpause_scenario::Scenario;
 use unpause_sim::config::Config;
-use unpause_sim::post::{GlobalPort, Packet};
+use unpause_sim::exchange::{GlobalPort, Packet};
 use unpause_testbed::{Codec, LockStep, Medium, Memory, Refusal, Split};
 use unpause_wire::{Frame, Ipv4, fcs, icrc};
 
@@ -208,7 +208,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         };
         let mut post = LockStep::new(config, &split, medium).expect("there is traffic");
         let go_on = &mut |_| ControlFlow::Continue(());
-        unpause_sim::run_over(config, &split.share_of, &mut post, go_on).expect("it can be run");
+        unpause_sim::run_over(config, &split.shard_of, &mut post, go_on).expect("it can be run");
     }
     seeds.into_values().collect()
 }

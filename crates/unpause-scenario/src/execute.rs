@@ -314,7 +314,7 @@ fn simulate(
         results.and_then(|results| Ok((job_totals::alone(&run, threads, is_over)?, results)));
     let (alone, results) = alone.map_err(|error| match error {
         unpause_sim::Error::Interrupted => Error::Interrupted,
-        unpause_sim::Error::Post(why) => Error::Other {
+        unpause_sim::Error::Exchange(why) => Error::Other {
             message: format!("scheme {}: {why}", run.scheme),
             help: None,
         },

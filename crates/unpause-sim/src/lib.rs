@@ -6,6 +6,7 @@
 
 pub mod config;
 mod engine;
+pub mod exchange;
 pub mod fabric;
 pub mod followers;
 mod host;
@@ -14,7 +15,6 @@ mod link;
 mod outcome;
 mod plan;
 mod port;
-pub mod post;
 mod prefetch;
 mod routing;
 mod run;
@@ -31,10 +31,10 @@ pub use engine::heap;
 pub use outcome::series::Samples;
 pub use outcome::{ideal, results};
 pub use plan::dependency;
-pub use run::partition::{shares, useful_threads};
+pub use run::partition::{shards_of_nodes, useful_threads};
 pub use run::session;
 pub use run::{
-    Watch, run as run_threads, run_apart, run_in_turn, run_over, run_ranks, run_sampled,
+    Watch, run as run_threads, run_over, run_ranks, run_sampled, run_sequential, run_unsynchronized,
 };
 
 use config::Config;
@@ -83,5 +83,5 @@ pub enum Error {
     Interrupted,
     /// What shards send one another cannot be carried any more.
     #[error("{0}")]
-    Post(String),
+    Exchange(String),
 }

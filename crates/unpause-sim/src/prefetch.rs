@@ -1,7 +1,7 @@
-//! Asking the memory for what is needed soon.
+//! Prefetching: data are loaded into the caches before they are needed.
 
-/// Nodes of a fabric of this many ports ask ahead: what they touch of smaller ones is in the second-level cache
-/// anyway, or nearly, and asking costs instructions.
+/// Nodes of fabrics with this many ports prefetch: what they touch of smaller ones is in the second-level cache anyway, or nearly,
+/// and prefetching costs instructions.
 pub const FROM_PORTS: usize = 8192;
 
 /// Prefetches the first of many.

@@ -4,7 +4,7 @@ use unpause_capture::frames::{Described, TCP_PORT, cnm_units, frame, ip_address,
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, MIN_FRAME_BYTES};
-use unpause_sim::post::{
+use unpause_sim::exchange::{
     ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, GlobalPort, Kind, LAST_HOP, MEASURE, Packet,
     Ports,
 };

@@ -2,7 +2,7 @@
 
 use unpause_capture::frames::ip_address;
 use unpause_sim::config::NodeId;
-use unpause_sim::post::{CE, ECT};
+use unpause_sim::exchange::{CE, ECT};
 use unpause_wire::{Ecn, Ethernet, Ipv4, MacAddress};
 
 use crate::refusal::Refusal;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use unpause_sim::Error;
 use unpause_sim::config::Config;
-use unpause_sim::post::{GlobalPort, InTurn, Mail, Packet, Post, Status};
+use unpause_sim::exchange::{Batch, Exchange, GlobalPort, Packet, Sequential, Status};
 
 use crate::codec::Codec;
 use crate::medium::Medium;
@@ -17,7 +17,7 @@ use crate::tally::Tally;
 pub struct LockStep<'c, M> {
     codec: Codec<'c>,
     medium: M,
-    inner: InTurn,
+    inner: Sequential,
     tally: Tally,
     /// What ended the run.
     failed: Option<String>,
@@ -43,7 +43,7 @@ impl<'c, M: Medium> LockStep<'c, M> {
         Ok(Self {
             codec,
             medium,
-            inner: InTurn::new(split.shares),
+            inner: Sequential::new(split.shards),
             tally: Tally::default(),
             failed: None,
             frame: vec![0; Codec::longest(config)],
@@ -64,10 +64,10 @@ impl<'c, M: Medium> LockStep<'c, M> {
         &mut self.medium
     }
 
-    /// Sends all packets of some mail; those that have come are in it afterwards, and no others.
-    fn cross(&mut self, mail: &mut Mail) -> Result<(), String> {
+    /// Sends all packets of a batch; those that have come are in it afterwards, and no others.
+    fn cross(&mut self, batch: &mut Batch) -> Result<(), String> {
         let mut sending = std::mem::take(&mut self.sending);
-        std::mem::swap(&mut sending, &mut mail.packets);
+        std::mem::swap(&mut sending, &mut batch.packets);
         for (port, packet) in sending.drain(..) {
             let length = self
                 .codec
@@ -83,24 +83,24 @@ impl<'c, M: Medium> LockStep<'c, M> {
             *under_way += 1;
             self.data_under_way[port as usize] += usize::from(packet.kind.is_data());
             if *under_way >= self.medium.capacity() {
-                self.receive(port, mail)?;
+                self.receive(port, batch)?;
             }
         }
         self.sending = sending;
         while let Some(port) = self.touched.pop() {
-            self.receive(port, mail)?;
+            self.receive(port, batch)?;
         }
         Ok(())
     }
 
-    fn receive(&mut self, port: GlobalPort, mail: &mut Mail) -> Result<(), String> {
+    fn receive(&mut self, port: GlobalPort, batch: &mut Batch) -> Result<(), String> {
         let expected = std::mem::take(&mut self.under_way[port as usize]);
         let data = std::mem::take(&mut self.data_under_way[port as usize]);
-        let before = mail.packets.len();
+        let before = batch.packets.len();
         let (codec, tally) = (&mut self.codec, &mut self.tally);
         let mut take = |bytes: &[u8]| match codec.decode(port, bytes) {
             Ok(packet) => {
-                mail.packets.push((port, packet));
+                batch.packets.push((port, packet));
                 true
             }
             Err(refusal) => {
@@ -110,7 +110,7 @@ impl<'c, M: Medium> LockStep<'c, M> {
         };
         let received = self.medium.receive(port, expected, &mut take);
         received.map_err(|error| format!("frames cannot be received: {error}"))?;
-        let came = &mail.packets[before..];
+        let came = &batch.packets[before..];
         self.tally.lost += expected.saturating_sub(came.len()) as u64;
         let came = came.iter().filter(|(_, packet)| packet.kind.is_data());
         self.tally.lost_data += data.saturating_sub(came.count()) as u64;
@@ -118,27 +118,27 @@ impl<'c, M: Medium> LockStep<'c, M> {
     }
 }
 
-impl<M: Medium> Post for LockStep<'_, M> {
-    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]) {
+impl<M: Medium> Exchange for LockStep<'_, M> {
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Batch]) {
         let start = Instant::now();
-        for mail in outboxes.iter_mut().filter(|it| !it.packets.is_empty()) {
+        for batch in outboxes.iter_mut().filter(|it| !it.packets.is_empty()) {
             if self.failed.is_none() {
-                self.failed = self.cross(mail).err();
+                self.failed = self.cross(batch).err();
             }
         }
         self.tally.spent += start.elapsed();
         self.inner.send(shard, status, outboxes);
     }
 
-    fn meet(&mut self) -> Result<Status, Error> {
+    fn synchronize(&mut self) -> Result<Status, Error> {
         match self.failed.take() {
-            Some(why) => Err(Error::Post(why)),
-            None => self.inner.meet(),
+            Some(why) => Err(Error::Exchange(why)),
+            None => self.inner.synchronize(),
         }
     }
 
-    fn deliver(&mut self, shard: usize, hand_over: impl FnMut(&mut Mail)) {
-        self.inner.deliver(shard, hand_over);
+    fn deliver(&mut self, shard: usize, take: impl FnMut(&mut Batch)) {
+        self.inner.deliver(shard, take);
     }
 
     fn interrupt(&mut self) {

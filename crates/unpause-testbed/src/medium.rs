@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use unpause_sim::post::GlobalPort;
+use unpause_sim::exchange::GlobalPort;
 
 /// Wires between ports. A wire is named by the port at its receiving end.
 pub trait Medium {

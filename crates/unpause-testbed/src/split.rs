@@ -4,8 +4,8 @@ use unpause_protocols::congestion_control::Settings as _;
 use unpause_sim::config::{Config, Fabric, NodeId, NodeKind, SwitchModel};
 use unpause_sim::traffic::Transport;
 
-/// Nodes in a share of their own at most: each is a network namespace.
-const MOST_SHARES: usize = 1024;
+/// Shards at most: each is a network namespace.
+const MOST_SHARDS: usize = 1024;
 
 /// Why nodes cannot be taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,20 +51,20 @@ pub enum SplitError {
         link: usize,
     },
     /// More network namespaces than make sense.
-    #[error("{found} shares of nodes, more than {MOST_SHARES}")]
+    #[error("{found} shards of nodes, more than {MOST_SHARDS}")]
     TooMany {
         /// Shares.
         found: usize,
     },
 }
 
-/// Which share each node is in; links between shares are wires.
+/// Which shard each node is in; links between shards are wires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// By node.
-    pub share_of: Vec<u16>,
-    /// How many shares there are.
-    pub shares: usize,
+    pub shard_of: Vec<u16>,
+    /// How many shards there are.
+    pub shards: usize,
     /// Indices of the links that are wires.
     pub wires: Vec<usize>,
 }
@@ -122,30 +122,30 @@ impl Split {
             }
         }
         let mut numbers = vec![None; root.len()];
-        let mut shares = 0;
-        let mut share_of = Vec::with_capacity(root.len());
+        let mut shards = 0;
+        let mut shard_of = Vec::with_capacity(root.len());
         for node in 0..root.len() as NodeId {
             let at = find(&mut root, node) as usize;
-            let share = *numbers[at].get_or_insert_with(|| {
-                shares += 1;
-                shares - 1
+            let shard = *numbers[at].get_or_insert_with(|| {
+                shards += 1;
+                shards - 1
             });
-            share_of.push(share as u16);
+            shard_of.push(shard as u16);
         }
-        if shares > MOST_SHARES {
-            return Err(SplitError::TooMany { found: shares });
+        if shards > MOST_SHARDS {
+            return Err(SplitError::TooMany { found: shards });
         }
         let apart = |index: &usize| {
             let link = &fabric.links[*index];
-            share_of[link.a as usize] != share_of[link.b as usize]
+            shard_of[link.a as usize] != shard_of[link.b as usize]
         };
         let wires: Vec<usize> = (0..fabric.links.len()).filter(apart).collect();
         if let Some(&link) = named.and_then(|named| named.iter().find(|it| !wires.contains(it))) {
             return Err(SplitError::Joined { link });
         }
         Ok(Self {
-            share_of,
-            shares,
+            shard_of,
+            shards,
             wires,
         })
     }
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn all_links_or_those_named_are_wires() {
         let all = split(None).expect("it can be split");
-        assert_eq!((all.shares, all.wires.len()), (5, 5));
+        assert_eq!((all.shards, all.wires.len()), (5, 5));
         let one = split(Some(&[0])).expect("it can be split");
-        assert_eq!((one.share_of, one.wires), (vec![0, 1, 1, 1, 1], vec![0]));
+        assert_eq!((one.shard_of, one.wires), (vec![0, 1, 1, 1, 1], vec![0]));
         let both = split(Some(&[3, 4])).expect("it can be split");
-        assert_eq!(both.share_of, [0, 0, 0, 1, 1]);
+        assert_eq!(both.shard_of, [0, 0, 0, 1, 1]);
         assert_eq!(split(Some(&[3])), Err(SplitError::Joined { link: 3 }));
     }
 }

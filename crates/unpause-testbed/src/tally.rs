@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use unpause_sim::post::{GlobalPort, Kind};
+use unpause_sim::exchange::{GlobalPort, Kind};
 
 use crate::refusal::Refusal;
 

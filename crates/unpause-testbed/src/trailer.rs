@@ -1,6 +1,6 @@
 //! What follows the frame on a wire of the testbed.
 
-use unpause_sim::post::{Kind, Packet};
+use unpause_sim::exchange::{Kind, Packet};
 use unpause_wire::fcs;
 
 use crate::refusal::Refusal;

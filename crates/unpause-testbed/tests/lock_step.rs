@@ -162,7 +162,7 @@ fn a_run_over_frames_can_be_ended() {
     let config = run_of("scenarios/incast.toml", "PFC", Time::from_ms(10));
     let bed = Bed::new(config, None);
     let mut post = bed.post(memory(&bed));
-    let ended = unpause_sim::run_over(&bed.config, &bed.split.share_of, &mut post, &mut |_| {
+    let ended = unpause_sim::run_over(&bed.config, &bed.split.shard_of, &mut post, &mut |_| {
         ControlFlow::Break(())
     });
     assert_eq!(ended, Err(unpause_sim::Error::Interrupted));

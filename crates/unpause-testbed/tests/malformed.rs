@@ -6,7 +6,7 @@ use std::io;
 
 use common::{Bed, differ, run_of};
 use unpause_protocols::units::Time;
-use unpause_sim::post::GlobalPort;
+use unpause_sim::exchange::GlobalPort;
 use unpause_testbed::{Medium, Memory, Refusal, Tally, Trailer};
 use unpause_wire::{Body, Bth, CnpPayload, Dscp, Ecn, Ethernet, Frame, Ipv4, MacAddress};
 use unpause_wire::{Pfc, RoceBody, fcs, icrc};

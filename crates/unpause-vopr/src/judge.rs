@@ -45,10 +45,10 @@ pub struct Cost {
     pub tables: u64,
 }
 
-/// Numbers of shares of nodes. They run in turn on one thread, which costs no more than one run.
-const SHARES: [usize; 3] = [2, 3, 7];
-/// Fabrics of so many nodes are also run with a share for each, which leaves no islands of nodes with short links.
-const MOST_APART: usize = 24;
+/// Numbers of shards. They run one after the other on one thread, which costs no more than one run.
+const SHARDS: [usize; 3] = [2, 3, 7];
+/// Fabrics of so many nodes are also run with a shard for each, which leaves no clusters of nodes with short links.
+const MOST_NODES: usize = 24;
 /// Numbers of threads, and the windows that a run on so many may have: threads wait for one another
 /// at the end of each, which costs more than all the rest where there are fewer cores than threads.
 const THREADS: [(usize, u64); 3] = [(2, 1_000), (3, 400), (7, 100)];
@@ -146,16 +146,16 @@ fn judge_run(
     check(config, &results, "")?;
     if matches!(
         scope,
-        Scope::Sample | Scope::Only("shares" | "panic" | "hang")
+        Scope::Sample | Scope::Only("shards" | "panic" | "hang")
     ) {
-        for shares in SHARES {
-            let several = cost.simulate(&exact, How::InTurn(shares))?;
-            let how = format!("shared out to {shares}");
-            same(&results, &several, &how, "shares")?;
+        for shards in SHARDS {
+            let several = cost.simulate(&exact, How::Sequential(shards))?;
+            let how = format!("with {shards} shards");
+            same(&results, &several, &how, "shards")?;
         }
-        if config.fabric.nodes.len() <= MOST_APART {
-            let apart = cost.simulate(&exact, How::Apart)?;
-            same(&results, &apart, "with each node apart", "shares")?;
+        if config.fabric.nodes.len() <= MOST_NODES {
+            let each_node = cost.simulate(&exact, How::EachNode)?;
+            same(&results, &each_node, "with a shard for each node", "shards")?;
         }
     }
     same_skipping(config, &results, "", cost)?;
@@ -179,7 +179,7 @@ fn judge_run(
     same(&a, &b, "with other probes", "probes")
 }
 
-/// The same results where what repeats itself is skipped, by one share of nodes or three.
+/// The same results where what repeats itself is skipped, with one shard or three.
 fn same_skipping(
     config: &Config,
     results: &Results,
@@ -190,9 +190,9 @@ fn same_skipping(
         skipping: Skipping::Always,
         ..config.clone()
     };
-    for shares in [1, 3] {
-        let skipped = cost.simulate(&skipping, How::InTurn(shares))?;
-        let how = format!("{what}with what repeats itself skipped by {shares}");
+    for shards in [1, 3] {
+        let skipped = cost.simulate(&skipping, How::Sequential(shards))?;
+        let how = format!("{what}with what repeats itself skipped by {shards} shards");
         same(results, &skipped, &how, "skipping")?;
     }
     Ok(())

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use unpause_sim::config::Config;
-use unpause_sim::post::InTurn;
+use unpause_sim::exchange::Sequential;
 use unpause_sim::results::Results;
-use unpause_sim::{Error, run_in_turn, run_over, run_threads};
+use unpause_sim::{Error, run_over, run_sequential, run_threads};
 
 /// A run with more packet-hops is not gone through with.
 const MOST_HOPS: u64 = 150_000;
@@ -29,10 +29,10 @@ pub enum Simulated {
 pub enum How {
     /// On so many threads.
     OnThreads(usize),
-    /// The nodes shared out as to so many threads, which run in turn on one.
-    InTurn(usize),
-    /// Each node in a share of its own.
-    Apart,
+    /// Shards as for so many threads, which run one after the other on one.
+    Sequential(usize),
+    /// Each node in a shard of its own.
+    EachNode,
 }
 
 /// Runs `config` within the bounds of packet-hops and windows.
@@ -53,15 +53,15 @@ pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
     };
     let results = match how {
         How::OnThreads(threads) => run_threads(config, threads, watch),
-        How::InTurn(shares) => run_in_turn(config, shares, watch),
-        How::Apart => {
-            let shares: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
-            run_over(config, &shares, &mut InTurn::new(shares.len()), watch)
+        How::Sequential(shards) => run_sequential(config, shards, watch),
+        How::EachNode => {
+            let shards: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
+            run_over(config, &shards, &mut Sequential::new(shards.len()), watch)
         }
     };
     results.map_err(|error| match error {
         Error::Invalid(why) => Simulated::Refused(why.to_string()),
-        Error::Post(why) => Simulated::Refused(why),
+        Error::Exchange(why) => Simulated::Refused(why),
         Error::Interrupted if large => Simulated::TooLarge,
         Error::Interrupted => Simulated::Hang(256 * calls),
     })

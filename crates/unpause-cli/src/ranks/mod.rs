@@ -17,7 +17,7 @@ use crate::args::Command;
 pub use team::Team;
 #[cfg(feature = "mpi")]
 pub use {
-    speed::Meeting,
+    speed::ExchangeCost,
     team::{Order, agree},
     world::{Hello, World},
 };

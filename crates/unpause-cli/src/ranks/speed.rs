@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use unpause_scenario::{Beginning, Run, beginning};
 use unpause_sim::config::{Config, Skipping};
-use unpause_sim::post::{PACKET_BYTES, Ranks};
-use unpause_sim::shares;
+use unpause_sim::exchange::{PACKET_BYTES, Ranks};
+use unpause_sim::shards_of_nodes;
 
 use super::world::World;
 use crate::text::{size, time};
 
-/// Meetings by which their cost is found, with letters of so many bytes: of windows in which little is sent, and
+/// Exchanges by which their cost is found, with messages of so many bytes: of windows in which little is sent, and
 /// in which much is.
 const SMALL: (u32, usize) = (400, 100);
 const LARGE: (u32, usize) = (100, 100_000);
@@ -18,28 +18,28 @@ const LARGE: (u32, usize) = (100, 100_000);
 /// A run is tried for so long: its windows are not the same from beginning to end.
 const TRIED: Duration = Duration::from_millis(250);
 
-/// What it takes ranks to meet, in seconds.
+/// What an exchange between ranks takes, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Meeting {
+pub struct ExchangeCost {
     least: f64,
     per_byte: f64,
 }
 
-impl Meeting {
-    /// Meets with all ranks, which do the same.
+impl ExchangeCost {
+    /// Exchanges messages with all ranks, which do the same.
     pub fn measured(world: &World) -> Self {
-        let mut letters = vec![Vec::new(); world.count()];
-        let mut meet = |(meetings, bytes): (u32, usize)| {
+        let mut buffers = vec![Vec::new(); world.count()];
+        let mut measure = |(exchanges, bytes): (u32, usize)| {
             let start = Instant::now();
-            for _ in 0..meetings {
-                letters.iter_mut().for_each(|it| it.resize(bytes, 0));
-                world.swap(&mut letters);
+            for _ in 0..exchanges {
+                buffers.iter_mut().for_each(|it| it.resize(bytes, 0));
+                world.exchange(&mut buffers);
             }
-            start.elapsed().as_secs_f64() / f64::from(meetings)
+            start.elapsed().as_secs_f64() / f64::from(exchanges)
         };
         // The first find their way.
-        meet(LARGE);
-        let (least, most) = (meet(SMALL), meet(LARGE));
+        measure(LARGE);
+        let (least, most) = (measure(SMALL), measure(LARGE));
         Self {
             least,
             per_byte: (most - least).max(0.0) / (LARGE.1 - SMALL.1) as f64,
@@ -59,14 +59,14 @@ pub struct Speed {
     threads: usize,
     /// Work of a window on one core, in seconds.
     window: f64,
-    /// Of the letter of a window.
+    /// Of the message of a window.
     bytes: f64,
-    meeting: Meeting,
+    exchange: ExchangeCost,
 }
 
 impl Speed {
-    /// By the beginning of the run, in turn on one thread; none if nothing happens in it.
-    pub fn of(run: &Run, (ranks, threads): (usize, usize), meeting: Meeting) -> Option<Self> {
+    /// By the beginning of the run, one shard after the other on one thread; none if nothing happens in it.
+    pub fn of(run: &Run, (ranks, threads): (usize, usize), exchange: ExchangeCost) -> Option<Self> {
         let mut run = run.clone();
         // What is skipped is no work for any number of cores.
         run.config.skipping = Skipping::Never;
@@ -83,21 +83,21 @@ impl Speed {
             threads,
             window: time.as_secs_f64() / windows,
             bytes: sent * PACKET_BYTES as f64 / pairs,
-            meeting,
+            exchange,
         })
     }
 
     /// How many times as fast as one rank.
     fn factor(&self) -> f64 {
         let alone = self.window / self.threads as f64;
-        alone / (alone / self.ranks as f64 + self.meeting.of(self.bytes))
+        alone / (alone / self.ranks as f64 + self.exchange.of(self.bytes))
     }
 
-    /// Work of a window from which on these ranks are no slower than one; none if letters alone take longer.
+    /// Work of a window from which on these ranks are no slower than one; none if messages alone take longer.
     fn pays_from(&self) -> Option<f64> {
         let saved = (1.0 - 1.0 / self.ranks as f64) / self.threads as f64;
-        let letters = self.meeting.per_byte * self.bytes / self.window;
-        (saved > letters).then(|| self.meeting.least / (saved - letters))
+        let messages = self.exchange.per_byte * self.bytes / self.window;
+        (saved > messages).then(|| self.exchange.least / (saved - messages))
     }
 
     pub fn text(&self) -> String {
@@ -105,11 +105,11 @@ impl Speed {
         let Self { ranks, threads, .. } = self;
         let plural = if *threads == 1 { "" } else { "s" };
         let text = format!(
-            "{ranks} ranks of {threads} thread{plural}: a window is about {} of work for one core and {} of letters \
+            "{ranks} ranks of {threads} thread{plural}: a window is about {} of work for one core and {} of messages \
              to each rank, which take {}",
             said(self.window),
             size(self.bytes as u64),
-            said(self.meeting.of(self.bytes)),
+            said(self.exchange.of(self.bytes)),
         );
         let factor = self.factor();
         if factor >= 1.0 {
@@ -128,7 +128,7 @@ impl Speed {
 
 /// The share of packet-hops that leads from rank to rank, if all links are equally busy.
 fn cut(config: &Config, ranks: usize, threads: usize) -> f64 {
-    let Ok(shard_of) = shares(config, ranks * threads) else {
+    let Ok(shard_of) = shards_of_nodes(config, ranks * threads) else {
         return 0.0;
     };
     let rank = |node: u32| usize::from(shard_of[node as usize]) / threads;
@@ -147,14 +147,14 @@ fn cut(config: &Config, ranks: usize, threads: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Letters are shorter where there is less to do.
+    /// Messages are shorter where there is less to do.
     fn speed(ranks: usize, threads: usize, window_us: f64) -> Speed {
         Speed {
             ranks,
             threads,
             window: window_us * 1e-6,
             bytes: 100.0 * window_us,
-            meeting: Meeting {
+            exchange: ExchangeCost {
                 least: 20e-6,
                 per_byte: 1e-9,
             },
@@ -166,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn more_ranks_pay_where_a_window_is_long_beside_a_meeting() {
-        // Its half, a meeting of 20 us, and a tenth of it for its letter.
+    fn more_ranks_pay_where_a_window_is_long_beside_an_exchange() {
+        // Its half, an exchange of 20 us, and a tenth of it for its message.
         assert!(near(speed(2, 1, 100.0).factor(), 100.0 / 80.0));
         assert!(near(speed(2, 1, 50.0).factor(), 1.0));
         assert!(near(speed(2, 1, 50.0).pays_from().unwrap(), 50e-6));
         assert!(near(speed(4, 2, 400.0).factor(), 200.0 / 110.0));
-        // Letters of a tenth of it take as long as a sixteenth rank saves of eight threads.
+        // Messages of a tenth of it take as long as a sixteenth rank saves of eight threads.
         assert_eq!(speed(2, 8, 100.0).pays_from(), None);
         let said = speed(2, 1, 100.0).text();
         assert!(said.contains("1.2 times as fast as one rank"), "{said}");

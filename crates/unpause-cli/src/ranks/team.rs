@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use unpause_scenario::{Run, key};
-use unpause_sim::post::Ranks;
+use unpause_sim::exchange::Ranks;
 use unpause_sim::results::Results;
 use unpause_sim::{Samples, Watch, run_ranks};
 
-use super::speed::{Meeting, Speed};
+use super::speed::{ExchangeCost, Speed};
 use super::world::World;
 
 /// A run that all ranks are to do together.
@@ -30,7 +30,7 @@ pub struct Team {
     /// Threads of each rank.
     pub threads: usize,
     /// What it takes them to meet.
-    pub meeting: Meeting,
+    pub exchange: ExchangeCost,
 }
 
 impl Team {
@@ -42,7 +42,7 @@ impl Team {
     /// What they are expected to make of a run; nothing if that cannot be told.
     pub fn speed(&self, run: &Run) -> String {
         let ranks = (self.world.count(), self.threads);
-        let speed = Speed::of(run, ranks, self.meeting);
+        let speed = Speed::of(run, ranks, self.exchange);
         speed.map_or(String::new(), |speed| speed.text())
     }
 
@@ -60,7 +60,7 @@ impl Team {
             key: key(run, &[]),
             streams: samples.is_some(),
         }));
-        agree(&self.world, None).map_err(unpause_sim::Error::Post)?;
+        agree(&self.world, None).map_err(unpause_sim::Error::Exchange)?;
         let results = run_ranks(&run.config, &self.world, self.threads, watch, samples)?;
         Ok(results.expect("rank 0 has the results"))
     }

@@ -13,12 +13,12 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, MatchedReceiveVec, Source};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use unpause_sim::post::Ranks;
+use unpause_sim::exchange::Ranks;
 
-const LETTER: mpi::Tag = 1;
+const MESSAGE_TAG: mpi::Tag = 1;
 const ORDER: mpi::Tag = 2;
 
-/// MPI counts in 32 bits: a longer letter goes in pieces, and ends with a shorter one.
+/// MPI counts in 32 bits: a longer message goes in pieces, and ends with a shorter one.
 const PIECE: usize = 1 << 30;
 
 /// How often who waits for an order looks for it. Rank 0 may be writing tables for minutes.
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(2);
 pub struct World {
     number: usize,
     count: usize,
-    /// Where letters come to; the memory is kept.
+    /// Where messages come to; the memory is kept.
     came: Mutex<Vec<Vec<u8>>>,
     _universe: Universe,
 }
@@ -63,10 +63,10 @@ impl World {
     /// What all of them say, in their order.
     pub fn tell<T: Serialize + DeserializeOwned + Clone>(&self, own: &T) -> Vec<T> {
         let said = serde_json::to_vec(own).expect("it is plain data");
-        let mut letters = vec![said; self.count];
-        self.swap(&mut letters);
-        let read = |letter: &Vec<u8>| serde_json::from_slice(letter).expect("ranks say the same");
-        letters.iter().map(read).collect()
+        let mut buffers = vec![said; self.count];
+        self.exchange(&mut buffers);
+        let read = |buffer: &Vec<u8>| serde_json::from_slice(buffer).expect("ranks say the same");
+        buffers.iter().map(read).collect()
     }
 
     /// Rank 0 tells the others what to do.
@@ -116,44 +116,44 @@ impl Ranks for World {
         self.count
     }
 
-    fn swap(&self, letters: &mut [Vec<u8>]) {
+    fn exchange(&self, buffers: &mut [Vec<u8>]) {
         let world = SimpleCommunicator::world();
         let rank = |rank: usize| world.process_at_rank(rank as mpi::Rank);
         let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
         multiple_scope(self.count, |scope, sending| {
             for to in self.others() {
-                for piece in pieces(&letters[to]) {
-                    let sent = rank(to).immediate_send_with_tag(scope, piece, LETTER);
+                for piece in pieces(&buffers[to]) {
+                    let sent = rank(to).immediate_send_with_tag(scope, piece, MESSAGE_TAG);
                     sending.add(sent);
                 }
             }
             for from in self.others() {
                 receive(&mut came[from], || {
-                    rank(from).matched_probe_with_tag(LETTER)
+                    rank(from).matched_probe_with_tag(MESSAGE_TAG)
                 });
             }
             sending.wait_all(&mut Vec::new());
         });
         for from in self.others() {
-            std::mem::swap(&mut letters[from], &mut came[from]);
+            std::mem::swap(&mut buffers[from], &mut came[from]);
         }
     }
 }
 
-/// A letter as MPI can send it.
-fn pieces(letter: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let last = letter.len() / PIECE;
-    (0..=last).map(|at| &letter[at * PIECE..letter.len().min((at + 1) * PIECE)])
+/// A message as MPI can send it.
+fn pieces(buffer: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let last = buffer.len() / PIECE;
+    (0..=last).map(|at| &buffer[at * PIECE..buffer.len().min((at + 1) * PIECE)])
 }
 
-fn receive(letter: &mut Vec<u8>, next: impl Fn() -> (Message, Status)) {
-    letter.clear();
+fn receive(buffer: &mut Vec<u8>, next: impl Fn() -> (Message, Status)) {
+    buffer.clear();
     loop {
         let (message, status) = next();
         let length = status.count(u8::equivalent_datatype()) as usize;
-        let at = letter.len();
-        letter.resize(at + length, 0);
-        message.matched_receive_into(&mut letter[at..]);
+        let at = buffer.len();
+        buffer.resize(at + length, 0);
+        message.matched_receive_into(&mut buffer[at..]);
         if length < PIECE {
             return;
         }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_letter_ends_with_a_piece_that_is_not_full() {
+    fn a_message_ends_with_a_piece_that_is_not_full() {
         let lengths =
             |length: usize| -> Vec<usize> { pieces(&vec![0; length]).map(<[u8]>::len).collect() };
         assert_eq!(lengths(0), [0]);

@@ -51,7 +51,7 @@ pub(super) fn until(run: &Run, most: Most) -> Option<Reached> {
     let cpu = ThreadTime::now();
     let mut first = None;
     let mut now = Time::ZERO;
-    let ended = unpause_sim::run_in_turn(&run.config, 1, &mut |at| {
+    let ended = unpause_sim::run_sequential(&run.config, 1, &mut |at| {
         now = at.now;
         let (_, began) = *first.get_or_insert((cpu.elapsed(), Instant::now()));
         match most.is_reached(began, at.packet_hops) {
@@ -86,14 +86,14 @@ pub struct Beginning {
     pub time: Duration,
 }
 
-/// The beginning of a run, shared out to so many but in turn on one thread, for about `long`; none if it cannot be run, or is
+/// The beginning of a run, with so many shards but on one thread, for about `long`; none if it cannot be run, or is
 /// over at once.
 pub fn beginning(run: &Run, shares: usize, long: Duration) -> Option<Beginning> {
     // Of this thread alone: what else the machine does is not the run's.
     let cpu = ThreadTime::now();
     let mut first = None;
     let mut last = Beginning::default();
-    let ended = unpause_sim::run_in_turn(&run.config, shares, &mut |at| {
+    let ended = unpause_sim::run_sequential(&run.config, shares, &mut |at| {
         last = Beginning {
             packet_hops: at.packet_hops,
             windows: at.windows,

@@ -106,7 +106,7 @@ fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: Most) -> Option<Trial> 
     // Of this thread alone: what else the machine does is not the run's.
     let cpu = ThreadTime::now();
     let results =
-        unpause_sim::run_in_turn(&run.config, 1, &mut |_| std::ops::ControlFlow::Continue(()));
+        unpause_sim::run_sequential(&run.config, 1, &mut |_| std::ops::ControlFlow::Continue(()));
     let results = results.ok().filter(|it| it.totals.packet_hops > 0)?;
     let packet_hops = results.totals.packet_hops;
     let mut measured = Measured::new(run, results, Default::default());

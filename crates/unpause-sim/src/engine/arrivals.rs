@@ -21,7 +21,7 @@ const FEW: usize = 20;
 const MOST_BUCKETS: usize = 4096;
 
 /// What reaches one switch within a window: by time; what arrives at one instant, by port. All of it is in flight
-/// when the window begins. All switches of a shard use one, in turn: it stays in the cache.
+/// when the window begins. All switches of a shard use one, one after the other: it stays in the cache.
 #[derive(Debug)]
 pub struct Arrivals {
     /// When the window begins.

@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
 use crate::fabric::rng::mix;
-use crate::plan::turns::{BOTH, Due, Halves, Turns};
+use crate::plan::schedule::{BOTH, Bipartition, NextEvents, Schedule};
 use crate::prefetch::prefetch;
 
 /// Nodes in a group.
@@ -18,20 +18,20 @@ pub struct Calendar {
     pub next: Vec<Time>,
     /// The groups of each half.
     pub groups: [Vec<Group>; 2],
-    /// How many of them, those in front, have links to nodes of this shard only.
-    pub inner: [usize; 2],
+    /// How many of them, those in front, are interior: they have links to nodes of this shard only.
+    pub interior: [usize; 2],
     /// Of each node its half, and the number of its group there.
     place: Vec<(u8, u32)>,
 }
 
-/// An island, or some nodes that are in none, of one half.
+/// A cluster, or some nodes that are in none, of one half.
 #[derive(Debug)]
 pub struct Group {
     /// When the first of them has something to do.
     pub next: Time,
-    /// Which they are; of an island, those of its first half first.
+    /// Which they are; of a cluster, those of its first half first.
     pub nodes: Vec<NodeId>,
-    /// How many are in the first half of the island.
+    /// How many are in the first half of the cluster.
     pub first_half: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Group {
         }
     }
 
-    fn island(nodes: &[NodeId], inner: &Halves) -> Self {
+    fn cluster(nodes: &[NodeId], inner: &Bipartition) -> Self {
         let mut group = Self::new(nodes);
         group.nodes.sort_by_key(|node| inner.of(*node));
         let first_half = group.nodes.partition_point(|node| inner.of(*node) == 0);
@@ -58,22 +58,22 @@ impl Calendar {
     pub fn new(
         mut nodes: Vec<NodeId>,
         count: usize,
-        turns: &Turns,
-        leads_out: impl Fn(NodeId) -> bool,
+        schedule: &Schedule,
+        is_boundary: impl Fn(NodeId) -> bool,
     ) -> Self {
-        nodes.sort_by_key(|node| turns.island(*node));
+        nodes.sort_by_key(|node| schedule.cluster(*node));
         let mut groups = [Vec::new(), Vec::new()];
-        let mut inner = [0; 2];
+        let mut interior = [0; 2];
         for outer in [false, true] {
             let mut alone = [Vec::new(), Vec::new()];
-            for nodes in nodes.chunk_by(|a, b| turns.island(*a) == turns.island(*b)) {
-                if nodes.iter().any(|node| leads_out(*node)) != outer {
+            for nodes in nodes.chunk_by(|a, b| schedule.cluster(*a) == schedule.cluster(*b)) {
+                if nodes.iter().any(|node| is_boundary(*node)) != outer {
                     continue;
                 }
-                let half = turns.outer.of(nodes[0]);
-                match &turns.islands {
-                    Some(islands) if nodes.len() > 1 => {
-                        groups[half].push(Group::island(nodes, &islands.inner));
+                let half = schedule.outer.of(nodes[0]);
+                match &schedule.clusters {
+                    Some(clusters) if nodes.len() > 1 => {
+                        groups[half].push(Group::cluster(nodes, &clusters.inner));
                     }
                     _ => alone[half].extend_from_slice(nodes),
                 }
@@ -81,7 +81,7 @@ impl Calendar {
             for half in BOTH {
                 groups[half].extend(alone[half].chunks(GROUP).map(Group::new));
                 if !outer {
-                    inner[half] = groups[half].len();
+                    interior[half] = groups[half].len();
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Calendar {
         Self {
             next: vec![Time::NEVER; count],
             groups,
-            inner,
+            interior,
             place,
         }
     }
@@ -121,7 +121,7 @@ impl Calendar {
         let Self {
             next,
             groups,
-            inner: _,
+            interior: _,
             place: _,
         } = self;
         for group in groups.iter_mut().flatten() {
@@ -139,8 +139,8 @@ impl Calendar {
         from_then.fold(0, |pattern, ps| mix(pattern ^ ps))
     }
     /// When the earliest node of each half has something to do.
-    pub fn due(&self) -> Due {
-        let mut due = Due::NEVER;
+    pub fn due(&self) -> NextEvents {
+        let mut due = NextEvents::NEVER;
         for half in BOTH {
             for group in &self.groups[half] {
                 due.add(half, group.next);
@@ -161,12 +161,12 @@ mod tests {
     fn nodes_that_lead_out_come_last() {
         let links: Vec<_> = (0..3).map(|node| (node, node + 1, 1)).collect();
         let ports = Ports::new(&Fabric::of(vec![NodeKind::Switch; 4], &links));
-        let turns = Turns::new(&ports, |link| link.delay);
-        let calendar = Calendar::new((0..4).collect(), 4, &turns, |node| node == 3);
+        let schedule = Schedule::new(&ports, |link| link.delay);
+        let calendar = Calendar::new((0..4).collect(), 4, &schedule, |node| node == 3);
         let nodes = calendar
             .groups
             .map(|groups| groups.into_iter().map(|it| it.nodes).collect::<Vec<_>>());
         assert_eq!(nodes, [vec![vec![0, 2]], vec![vec![1], vec![3]]]);
-        assert_eq!(calendar.inner, [1, 1]);
+        assert_eq!(calendar.interior, [1, 1]);
     }
 }

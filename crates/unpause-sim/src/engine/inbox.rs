@@ -10,7 +10,7 @@ use crate::fabric::ports::Ports;
 use crate::fabric::{NodeId, PortId};
 use crate::prefetch::{prefetch, prefetch_at};
 
-/// Packets of an inbox that are asked for before they are taken: what is behind them the processor asks for itself.
+/// Packets of an inbox that are prefetched before they are taken: what is behind them the processor prefetches itself.
 const MOST_AHEAD: usize = 6;
 /// Room of a pile that has any, at first.
 const FIRST_SIZE: usize = 4;
@@ -19,10 +19,10 @@ const FIRST_SIZE: usize = 4;
 #[derive(Debug)]
 pub struct Inboxes {
     of: Vec<Inbox>,
-    /// What the switch has taken that had its turn last. The next one gets this room in exchange for its own, so that
+    /// What the switch has taken that ran last. The next one gets this room for its own, so that
     /// what is written to is what has just been read.
     taken: Vec<Packet>,
-    /// The wires into switches that packets are on for many turns.
+    /// The wires into switches that packets are on for many windows.
     far: Vec<FarWires>,
 }
 
@@ -190,7 +190,7 @@ impl Inboxes {
         &self.taken[place as usize]
     }
 
-    /// Puts what is in flight to a host by several wires in order: by time, then by port. All that arrives in its turn is
+    /// Puts what is in flight to a host by several wires in order: by time, then by port. All that arrives in its window is
     /// there when that begins.
     pub fn sort(&mut self, node: NodeId) {
         let inbox = &mut self.of[node as usize];
@@ -236,7 +236,7 @@ impl Inboxes {
         packet
     }
 
-    /// The turn of host `node` is over: makes room where half of it is of packets that have been taken.
+    /// The window of host `node` is over: makes room where half of it is of packets that have been taken.
     #[inline(always)]
     pub fn close(&mut self, node: NodeId) {
         let inbox = &mut self.of[node as usize];
@@ -456,7 +456,7 @@ mod tests {
             prop_assert_eq!(left, expected);
         }
 
-        /// A host takes packet after packet, and more come between its turns.
+        /// A host takes packet after packet, and more come between its windows.
         #[test]
         fn a_host_takes_in_order(steps in prop::collection::vec((0..6_u32, 0..6_u32), 0..60)) {
             let (mut inboxes, _) = inboxes(&[]);

@@ -1,29 +1,29 @@
-//! The engine: conservative windows over node-local event queues.
+//! The engine: conservative windows over node-local event queues. A node is a logical process.
 //!
-//! Nothing that a node does reaches another sooner than the shortest link (the lookahead), so nodes advance in
-//! windows that follow from it (`turns.rs` beside), each on its own. What a node sends lands in an inbox and is read in
-//! a later window. Simultaneous events of a node go by kind and port, never
-//! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
+//! Nothing that a node does reaches another sooner than over the shortest link (the lookahead), so nodes advance in windows that
+//! follow from it (`plan/schedule.rs`), each on its own. What a node sends is put into an inbox and read in a later window.
+//! Simultaneous events of a node are ordered by kind and port, never by insertion: a result does not depend on how nodes are
+//! distributed over shards, or on where windows end.
 
 pub mod arrivals;
 pub mod barrier;
+pub mod batch;
 pub mod calendar;
-pub mod cbfc;
-pub mod credit_updates;
+mod credit_updates;
 pub mod deadlock;
 pub mod exchange;
 pub mod frame_errors;
 pub mod heap;
 pub mod inbox;
-pub mod letters;
+pub mod link_credits;
+pub mod link_retry;
 pub mod log;
-pub mod mail;
-pub mod post;
+pub mod ranks;
 pub mod recorded;
 pub mod repeat;
-mod retried;
-pub mod retry;
+mod resend;
 pub mod ring;
 mod sync;
 pub mod telemetry;
+pub mod threads;
 pub mod window;

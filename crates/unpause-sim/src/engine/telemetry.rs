@@ -1,7 +1,7 @@
 //! What switches write into packets on their way (in-band telemetry), beside the packets.
 //!
 //! A packet that asks for it carries the number of a place in the records of its shard in `stamp`, and its
-//! ACK brings it back. What goes to another shard takes its record along, in the mail. Numbers say nothing of
+//! ACK brings it back. What goes to another shard takes its record along, in the batch. Numbers say nothing of
 //! the run: results do not depend on them.
 
 use serde::{Deserialize, Serialize};

@@ -3,17 +3,17 @@
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
+use crate::engine::batch::Batch;
 use crate::engine::calendar::Calendar;
-use crate::engine::cbfc::LinkCredits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
+use crate::engine::link_credits::LinkCredits;
+use crate::engine::link_retry::LinkRetries;
 use crate::engine::log::Log;
-use crate::engine::mail::Mail;
-use crate::engine::retry::LinkRetries;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::packet::{Packet, SENT_BITS};
-use crate::fabric::ports::{APART, GlobalPort, Ports, Transmitter};
+use crate::fabric::ports::{GlobalPort, Ports, SLOW_PATH, Transmitter};
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::losses::LossKey;
 use crate::outcome::results::{LossPlace, PacketRecord, Queued};
@@ -49,8 +49,8 @@ pub struct Window<'w, 'p> {
     pub(crate) changes: u32,
     /// What is in flight; a node reads only its own.
     pub inboxes: &'w mut Inboxes,
-    /// Nodes ask the memory for what they will touch.
-    pub(crate) looks_ahead: bool,
+    /// Nodes prefetch what they will touch.
+    pub(crate) prefetches: bool,
     /// What reaches a switch.
     pub(crate) arrivals: &'w mut Arrivals,
     /// When nodes are to be woken.
@@ -60,9 +60,9 @@ pub struct Window<'w, 'p> {
     /// The shard of each node.
     pub(crate) shard_of: &'w [u16],
     /// What goes to other shards.
-    pub(crate) outboxes: &'w mut [Mail],
-    /// When the first of that comes there.
-    pub(crate) mailed: &'w mut Time,
+    pub(crate) outboxes: &'w mut [Batch],
+    /// When the first of that arrives there.
+    pub(crate) first_sent: &'w mut Time,
     /// What is recorded.
     pub log: &'w mut Log,
     /// What switches have written into packets.
@@ -162,9 +162,11 @@ impl Window<'_, '_> {
             ..*packet
         };
         match transmitter.shard {
-            APART => self.send_apart(transmitter, (now, free), &packet, sojourn, queue_bytes),
+            SLOW_PATH => {
+                self.send_by_slow_path(transmitter, (now, free), &packet, sojourn, queue_bytes)
+            }
             other => {
-                self.mail(other, transmitter.peer_port, &packet);
+                self.send_to_shard(other, transmitter.peer_port, &packet);
                 free
             }
         }
@@ -173,7 +175,7 @@ impl Window<'_, '_> {
     /// Puts a packet onto a wire that is traced or far, on which there are errors or of which bytes last no whole picoseconds,
     /// or to a switch that cuts through; answers when the port is free again, which is at `free` if nothing is sent again.
     #[inline(never)]
-    fn send_apart(
+    fn send_by_slow_path(
         &mut self,
         transmitter: &Transmitter,
         (now, free): (Time, Time),
@@ -218,7 +220,7 @@ impl Window<'_, '_> {
     pub(super) fn put_on_the_way(&mut self, transmitter: &Transmitter, packet: &Packet) {
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
-            self.mail(to, transmitter.peer_port, packet);
+            self.send_to_shard(to, transmitter.peer_port, packet);
         } else {
             self.inboxes.put(transmitter.far_end(), packet);
             self.calendar.wake(transmitter.peer, packet.time);
@@ -229,18 +231,18 @@ impl Window<'_, '_> {
     pub(crate) fn send_early(&mut self, transmitter: &Transmitter, packet: &Packet) {
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
-            return self.mail(to, transmitter.peer_port, packet);
+            return self.send_to_shard(to, transmitter.peer_port, packet);
         }
         self.inboxes.put_early(transmitter.far_end(), packet);
         self.calendar.wake(transmitter.peer, packet.time);
     }
 
-    /// Leaves a packet to a port of another shard for the post.
+    /// Adds a packet to a port of another shard to the batch for that shard.
     #[inline(always)]
-    fn mail(&mut self, to: u16, port: GlobalPort, packet: &Packet) {
-        *self.mailed = (*self.mailed).min(packet.time);
-        let mail = &mut self.outboxes[to as usize];
-        mail.packets.push((port, *packet));
+    fn send_to_shard(&mut self, to: u16, port: GlobalPort, packet: &Packet) {
+        *self.first_sent = (*self.first_sent).min(packet.time);
+        let batch = &mut self.outboxes[to as usize];
+        batch.packets.push((port, *packet));
         if packet.has_telemetry() {
             self.take_along(to, packet);
         }

@@ -23,7 +23,7 @@ pub struct Transmitter {
     pub peer_local: PortId,
     /// Node at the far end.
     pub peer: NodeId,
-    /// Shard of that node, or one that no shard has where there is more to do.
+    /// Shard of that node, or [`SLOW_PATH`].
     pub shard: u16,
     /// Packets are recorded.
     pub traced: bool,
@@ -31,7 +31,7 @@ pub struct Transmitter {
     pub cuts_through: bool,
     /// It also has ports that are faster.
     pub feeds_faster: bool,
-    /// Packets are on the wire for many turns of that node.
+    /// Packets are on the wire for many windows of that node.
     pub is_far: bool,
 }
 
@@ -43,8 +43,8 @@ impl Transmitter {
     }
 }
 
-/// Stands for the shard behind a port at which more is to be done than to pass packets on.
-pub const APART: u16 = u16::MAX;
+/// Stands for the shard behind a port at which more is to be done than to pass packets on: its packets take a slow path.
+pub const SLOW_PATH: u16 = u16::MAX;
 
 /// Stands where there is no link.
 const ANY: LinkSpeed = match LinkSpeed::of(LinkSpeed::MAX) {
@@ -155,7 +155,7 @@ impl Ports {
     }
     /// Says which node is in which shard, the packets of which ports are recorded, and at which ports more is to be done
     /// with them than that.
-    pub fn share_out(
+    pub fn assign_shards(
         &mut self,
         shard_of: &[u16],
         traced: &[(NodeId, PortId)],
@@ -179,7 +179,7 @@ impl Ports {
                 || !speed.is_whole()
                 || watched.contains(&port)
             {
-                true => APART,
+                true => SLOW_PATH,
                 false => shard_of[transmitter.peer as usize],
             };
         }

@@ -3,8 +3,8 @@
 use unpause_protocols::units::Time;
 
 use super::state::Host;
+use crate::engine::batch::FlowStart;
 use crate::engine::log::{Ended, Log};
-use crate::engine::mail::FlowStart;
 use crate::plan::Plan;
 use crate::traffic::{Ending, FlowSpec};
 

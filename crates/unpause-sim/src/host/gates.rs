@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::mail::FlowStart;
+use crate::engine::batch::FlowStart;
 use crate::plan::Plan;
 use crate::traffic::{Ending, Following, Matching};
 

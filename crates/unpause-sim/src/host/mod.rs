@@ -6,8 +6,8 @@
 
 use unpause_protocols::units::Time;
 
+use crate::engine::batch::FlowStart;
 use crate::engine::log::{Log, SenderSample};
-use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::packet::{INT, Kind, Packet};
 use crate::link::pause::PendingPause;
@@ -15,25 +15,26 @@ use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
 use crate::traffic::{Ending, Transport};
 
+mod ack_info;
 mod cbfc;
 mod connections;
 mod credits;
 mod datagrams;
 mod delay;
 mod driven;
+mod feedback;
 mod following;
 mod gates;
 mod grants;
-mod hearing;
 mod job_steps;
 pub mod layout;
 mod link_state;
-pub mod look_ahead;
 mod messages;
 mod nic;
 mod nics;
 mod pause;
 mod posted;
+pub mod prefetch;
 mod program_steps;
 mod ranks;
 mod receive_buffer;
@@ -41,7 +42,6 @@ pub mod receiver;
 mod retries;
 mod retry;
 mod roce;
-mod said;
 mod selective;
 pub mod sender;
 mod shares;
@@ -410,13 +410,13 @@ impl Host {
 impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let several = self.has_several_nics();
-        let apart = several || !window.link_retries.are_unused();
+        let slow_path = several || !window.link_retries.are_unused();
         if several {
             window.inboxes.sort(self.id);
         }
         let mut arrival = window.inboxes.head(self.id);
         loop {
-            if apart {
+            if slow_path {
                 self.take_wakes(window);
                 self.turn_to_next();
             }

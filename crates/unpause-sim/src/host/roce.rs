@@ -5,8 +5,8 @@ use unpause_protocols::loss_recovery::{Feedback, Reception};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
+use super::ack_info::{AckInfo, Trim};
 use super::connections::Was;
-use super::said::{Said, Trim};
 use super::selective::{self, recovery};
 use super::sender::{Carries, Pace};
 use super::sprayed::trimmed_number;
@@ -261,7 +261,7 @@ impl Host {
             return;
         }
         let timeout = window.plan.config.host.retransmit_timeout;
-        let said = |rtt| Said {
+        let info = |rtt| AckInfo {
             rtt,
             ce: packet.is(ECE),
             hops,
@@ -279,9 +279,10 @@ impl Host {
                 // With lost ACKs it may be what ends a round trip there; with selective repeat it is an ACK, too.
                 let counts = self.hpcc_nic || self.selective.is_some();
                 let rtt = (counts && measures).then(rtt);
-                let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
+                let recovery =
+                    selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
                 let tells = sender.tells;
-                let lost = sender.on_nak(now, feedback_of(packet), &said(rtt), recovery);
+                let lost = sender.on_nak(now, feedback_of(packet), &info(rtt), recovery);
                 if lost && sender.is_connection() {
                     self.rewind(slot);
                 }
@@ -297,16 +298,17 @@ impl Host {
             Kind::Ack => {
                 let heard = sender.hears_acks || self.hpcc_nic;
                 let rtt = (heard && measures).then(rtt);
-                let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
+                let recovery =
+                    selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
                 match heard {
-                    true => sender.on_ack(now, packet.seq, &said(rtt), recovery),
+                    true => sender.on_ack(now, packet.seq, &info(rtt), recovery),
                     false => sender.on_silent_ack(now, packet.seq, recovery),
                 }
                 if self.on_acknowledged(now, slot, window) || !heard {
                     return;
                 }
             }
-            _ => return self.hear(now, packet, window),
+            _ => return self.delay_notification(now, packet, window),
         }
         self.after_change(now, slot);
         if self.hpcc_nic {
@@ -319,13 +321,13 @@ impl Host {
     fn take_trim(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) -> bool {
         let slot = packet.slot;
         let timeout = window.plan.config.host.retransmit_timeout;
-        let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
+        let recovery = selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.senders[slot as usize];
         // What was sent was a whole packet.
         let speed = self.end.transmitter.speed;
         let own = speed.time_for(u64::from(sender.packet_bytes));
         let sent = Time::from_ps(packet.stamp);
-        let said = Said {
+        let info = AckInfo {
             rtt: packet.is(MEASURE).then(|| now.saturating_sub(sent + own)),
             ce: packet.is(ECE),
             hops: &[],
@@ -336,7 +338,7 @@ impl Host {
             number: trimmed_number(packet),
             last_hop: packet.is(LAST_HOP),
         };
-        sender.on_trim(now, trim, &said, recovery);
+        sender.on_trim(now, trim, &info, recovery);
         sender.tells && self.on_sends_acknowledged(now, slot, window)
     }
 
@@ -373,7 +375,7 @@ impl Host {
     }
 
     /// A CNP or CNM has arrived, to take effect after a while.
-    fn hear(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+    fn delay_notification(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         let reaction = window.plan.config.host.notification_reaction;
         if reaction == Time::ZERO {
             return self.on_notification(now, packet, window);
@@ -445,7 +447,7 @@ impl Host {
         self.record_end(slot, sender.end(None), log);
     }
 
-    /// Records what is to be said of the sender in `slot`, if anything.
+    /// Records what is to be info of the sender in `slot`, if anything.
     pub(super) fn record_end(&mut self, slot: u32, end: Option<SenderEnd>, log: &mut Log) {
         let Some(mut end) = end else {
             return;

@@ -179,9 +179,9 @@ impl Selective {
 
     /// The sender in `slot` receives an ACK or a NAK: tells the flow's law about the path.
     #[inline(never)]
-    fn hear(&mut self, now: Time, slot: u32, feedback: &Packet) -> Recovery<'_> {
+    fn on_feedback(&mut self, now: Time, slot: u32, feedback: &Packet) -> Recovery<'_> {
         if let Some(sprayed) = self.sprayed(slot) {
-            sprayed.hear(now, feedback);
+            sprayed.on_feedback(now, feedback);
         }
         if let Some((it, repair)) = self.credited(slot) {
             it.credit.on_feedback();
@@ -232,7 +232,7 @@ pub(super) fn recovery(
 
 /// The same when an ACK or a NAK arrives.
 #[inline(always)]
-pub(super) fn hear<'a>(
+pub(super) fn on_feedback<'a>(
     selective: &'a mut Option<Box<Selective>>,
     slot: u32,
     timeout: Time,
@@ -240,7 +240,7 @@ pub(super) fn hear<'a>(
 ) -> Recovery<'a> {
     match selective {
         None => LossRecovery::GoBackN(GoBack { timeout }),
-        Some(selective) => selective.hear(now, slot, feedback),
+        Some(selective) => selective.on_feedback(now, slot, feedback),
     }
 }
 

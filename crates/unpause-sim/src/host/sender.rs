@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::selective::Recovery;
 use super::window::{HostWindow, path_of};
 use crate::config::{NicModel, RateChange};
-use crate::engine::mail::FlowStart;
+use crate::engine::batch::FlowStart;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
 use crate::fabric::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
@@ -179,7 +179,7 @@ impl Sender {
         };
         sender.windowed = sender.window.is_some() || sender.law.window().is_some();
         sender.hears_acks = sender.windowed || sender.law.hears_acks();
-        sender.hear_rate();
+        sender.apply_rate();
         sender
     }
 
@@ -200,15 +200,15 @@ impl Sender {
         self.rate
     }
 
-    /// Its law has been told something: what does it say now?
+    /// Takes over what its law says now.
     #[inline]
-    pub(super) fn hear(&mut self, recovery: &mut Recovery<'_>) {
-        self.hear_rate();
+    pub(super) fn apply_law(&mut self, recovery: &mut Recovery<'_>) {
+        self.apply_rate();
         self.open_window(recovery);
     }
 
     #[inline]
-    fn hear_rate(&mut self) {
+    fn apply_rate(&mut self) {
         let rate = self.law.rate().min(self.limit);
         if rate != self.rate {
             self.rate = rate;
@@ -295,7 +295,7 @@ impl Sender {
 
         if self.hears_sent {
             self.law.on_sent(now, wire_bytes as u32, !is_last, rng);
-            self.hear_rate();
+            self.apply_rate();
         }
         if let Some(rate) = self.offered {
             self.take_offered(now, rate.time_for(wire_bytes));

@@ -63,9 +63,9 @@ impl Sprayed {
     }
 
     /// An ACK or a NAK has arrived.
-    pub fn hear(&mut self, now: Time, feedback: &Packet) {
+    pub fn on_feedback(&mut self, now: Time, feedback: &Packet) {
         if feedback.kind == Kind::TrimNak {
-            return self.hear_trim(now, feedback);
+            return self.on_trim(now, feedback);
         }
         let echo = match feedback.is(ECE) {
             true => Echo::Marked,
@@ -77,7 +77,7 @@ impl Sprayed {
 
     /// A packet was trimmed. Before the receiver, no other path would have helped.
     #[cold]
-    fn hear_trim(&mut self, now: Time, nak: &Packet) {
+    fn on_trim(&mut self, now: Time, nak: &Packet) {
         let number = trimmed_number(nak);
         let value = self.port ^ nak.source_port;
         let echo = match nak.is(LAST_HOP) {

@@ -2,7 +2,7 @@
 
 pub mod dependency;
 pub mod sampling;
-pub mod turns;
+pub mod schedule;
 
 use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
 use unpause_protocols::flow_control::pfc;
@@ -15,7 +15,7 @@ use crate::fabric::ports::{GlobalPort, Ports, Transmitter};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::followers::Followers;
 use crate::jobs::Jobs;
-use crate::plan::turns::Turns;
+use crate::plan::schedule::Schedule;
 use crate::routing::Routing;
 
 mod alone;
@@ -57,7 +57,7 @@ pub struct Plan<'a> {
     /// Bytes of the largest frame on a wire.
     pub mtu_wire_bytes: u64,
     /// Who runs while others wait.
-    pub turns: Turns,
+    pub schedule: Schedule,
     /// What all TCP connections have in common.
     pub tcp: TcpPlan,
     /// Flows that start when others have ended.
@@ -132,9 +132,9 @@ pub fn ports(config: &Config) -> Ports {
     ports
 }
 
-/// Who runs while others wait in such a fabric.
-pub fn turns(config: &Config, ports: &Ports) -> Turns {
-    Turns::new(ports, least_time(config, ports))
+/// Which nodes of such a fabric run while others wait.
+pub fn schedule(config: &Config, ports: &Ports) -> Schedule {
+    Schedule::new(ports, least_time(config, ports))
 }
 
 /// A frame takes as long over a link, at least, as the smallest there is, if its receiver waits for its last bit.
@@ -178,13 +178,13 @@ impl<'a> Plan<'a> {
         self.epochs.routes(place).unwrap_or(&self.routing)
     }
 
-    /// Says which wires are far: packets are on them for this many turns of the switch behind that to look at each of them
-    /// in every turn would cost much.
+    /// Finds the wires that are far: packets are on them for so many windows of the switch behind that looking at each packet in
+    /// every window would cost much.
     pub fn find_far_wires(&mut self) {
-        const TURNS: u64 = 4;
+        const FAR_WINDOWS: u64 = 4;
         for node in 0..self.ports.nodes() as NodeId {
             let is_switch = !self.is_host(node);
-            let long = self.turns.lookahead(node, &self.ports) * TURNS;
+            let long = self.schedule.lookahead(node, &self.ports) * FAR_WINDOWS;
             for port in self.ports.of(node) {
                 let far_end = self.ports.transmitters[port as usize].peer_port;
                 let into = &mut self.ports.transmitters[far_end as usize];
@@ -193,10 +193,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Has shards run apart where that is better ([`Turns::part`]).
-    pub fn part(&mut self, shard_of: &[u16]) {
+    /// Has shards run independently where that is better ([`Schedule::set_independent`]).
+    pub fn set_independent(&mut self, shard_of: &[u16]) {
         let takes = least_time(self.config, &self.ports);
-        self.turns.part(&self.ports, shard_of, takes);
+        self.schedule.set_independent(&self.ports, shard_of, takes);
     }
 
     /// All that the checks need.
@@ -205,7 +205,7 @@ impl<'a> Plan<'a> {
         let ports = ports(config);
         let used = config.data_priorities() | overrides::mapped(config);
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
-        let turns = turns(config, &ports);
+        let schedule = schedule(config, &ports);
         let mtu_wire_bytes = u64::from(config.largest_frame_bytes()) + ports.framing_bytes;
         let plan = Self {
             config,
@@ -214,7 +214,7 @@ impl<'a> Plan<'a> {
             epochs: Epochs::default(),
             classes,
             mtu_wire_bytes,
-            turns,
+            schedule,
             tcp: TcpPlan::new(config),
             followers: Followers::of(config)
                 .map_err(|why| Invalid::new("traffic", why.to_string()))?,
@@ -232,7 +232,7 @@ impl<'a> Plan<'a> {
             let Some(buffer) = self.switch_settings(node).buffer_bytes else {
                 continue;
             };
-            let headroom = self.set_apart(node);
+            let headroom = self.reserved_headroom(node);
             if !self.is_host(node) && headroom >= buffer {
                 let message = format!("needs {} of headroom", bytes(headroom));
                 let invalid = Invalid::new("switch.buffer_bytes", message);
@@ -244,7 +244,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What switch `node` has of its buffer for headroom, and for what ports have to themselves.
-    pub fn set_apart(&self, node: NodeId) -> u64 {
+    pub fn reserved_headroom(&self, node: NodeId) -> u64 {
         let lossless = self.switch_settings(node).lossless;
         let ports = self.ports.transmitters_of(node).iter();
         if self.config.switch.cbfc.is_some() {

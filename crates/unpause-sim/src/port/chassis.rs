@@ -61,8 +61,8 @@ pub struct Chassis<M: Model> {
     pub(super) pending_pauses: PendingPauses,
     /// The PFC watchdogs of its ports, if it has any.
     pub(super) watchdogs: Option<Box<Watchdogs>>,
-    /// It has watchdogs, links send again, or no hash chooses among next hops.
-    pub(super) apart: bool,
+    /// Its loop over events is the slow one: it has watchdogs, links send again, or no hash chooses among next hops.
+    pub(super) slow_path: bool,
     /// Bit c set: class c has PFC here, both ways.
     pub lossless: u8,
     /// What keeps ports and queues below a rate, if anything does.
@@ -73,8 +73,8 @@ pub struct Chassis<M: Model> {
     pub(super) pfc_to_queue: Option<[u8; PRIORITIES]>,
     /// Links have credits.
     pub(super) has_link_credits: bool,
-    /// Bit c set: no packet of class c goes past its queue without a look, for links have credits, or ports or priorities are
-    /// set apart.
+    /// Bit c set: no packet of class c goes past its queue without a look, for links have credits, or ports or priorities have
+    /// settings of their own.
     pub(super) looked_at: u8,
     /// How it chooses among next hops, unless a hash does.
     pub(super) balance: Option<Box<Balance>>,
@@ -292,7 +292,9 @@ impl<M: Model> Chassis<M> {
             ready: Ready::default(),
             timers,
             pending_pauses: PendingPauses::default(),
-            apart: watchdogs.is_some() || balance.is_some() || plan.config.switch.retry.is_some(),
+            slow_path: watchdogs.is_some()
+                || balance.is_some()
+                || plan.config.switch.retry.is_some(),
             watchdogs,
             balance,
             looks_at_leaving: plan.config.switch.cbfc.is_some() || shapers.is_some(),

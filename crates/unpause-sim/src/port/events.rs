@@ -43,7 +43,7 @@ impl<M: Model> Chassis<M> {
     /// Takes packets, from number `at` of those of the window, up to `until` or to the one that may give more to do;
     /// answers whether there was one.
     #[inline(always)]
-    fn on_arrivals<const LOOKS_AHEAD: bool>(
+    fn on_arrivals<const PREFETCHES: bool>(
         &mut self,
         at: &mut usize,
         until: Time,
@@ -55,8 +55,8 @@ impl<M: Model> Chassis<M> {
             && now <= until
         {
             let mut to = None;
-            if LOOKS_AHEAD {
-                self.look_ahead(*at, window);
+            if PREFETCHES {
+                self.prefetch_block(*at, window);
                 to = window.arrivals.way(*at);
             }
             *at += 1;
@@ -97,7 +97,7 @@ impl<M: Model> Chassis<M> {
     }
 
     /// Executes every event before the end of the window; answers when the next one is due.
-    fn run_window<const LOOKS_AHEAD: bool>(&mut self, window: &mut Window<'_, '_>) -> Time {
+    fn run_window<const PREFETCHES: bool>(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
         let arrivals = &mut *window.arrivals;
         let after =
@@ -105,8 +105,8 @@ impl<M: Model> Chassis<M> {
                 .inboxes
                 .take_until((self.id, self.ports.len()), (window.start, end), arrivals);
         window.log.counts.events += arrivals.len() as u64;
-        if LOOKS_AHEAD {
-            self.look_ahead_first(window);
+        if PREFETCHES {
+            self.prefetch_first_block(window);
         }
         let way_on = window.routing.from(self.id);
         let mut at = 0;
@@ -114,7 +114,7 @@ impl<M: Model> Chassis<M> {
             let ready = self.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);
-            if self.on_arrivals::<LOOKS_AHEAD>(&mut at, now, way_on, window) {
+            if self.on_arrivals::<PREFETCHES>(&mut at, now, way_on, window) {
                 continue;
             }
             if now >= end {
@@ -157,11 +157,11 @@ impl<M: Model> Chassis<M> {
         false
     }
 
-    /// [`Chassis::run_window`] of a switch with PFC watchdogs, or with another choice than a hash: apart, so that others
+    /// [`Chassis::run_window`] of a switch with PFC watchdogs, or with another choice than a hash: by itself, so that others
     /// run no slower.
     #[cold]
     #[inline(never)]
-    fn run_apart(&mut self, window: &mut Window<'_, '_>) -> Time {
+    fn run_slow_path(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
         let arrivals = &mut *window.arrivals;
         let span = (window.start, end);
@@ -194,10 +194,10 @@ impl<M: Model> Chassis<M> {
 
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
-        if self.apart {
-            return self.run_apart(window);
+        if self.slow_path {
+            return self.run_slow_path(window);
         }
-        match M::GOES_AT_ONCE && window.looks_ahead {
+        match M::GOES_AT_ONCE && window.prefetches {
             true => self.run_window::<true>(window),
             false => self.run_window::<false>(window),
         }

@@ -24,7 +24,7 @@ impl<M: Model> Chassis<M> {
             timers,
             pending_pauses,
             watchdogs,
-            apart: _,
+            slow_path: _,
             balance,
             never_pauses: _,
             lossless: _,

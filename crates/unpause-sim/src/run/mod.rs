@@ -1,5 +1,5 @@
-//! A run from its first window to its results: shards on threads of their own, of this process or of several, or
-//! in turn on one.
+//! A run from its first window to its results: shards on threads of their own, of this process or of several, or one after the
+//! other on one thread.
 
 pub mod ideal_fct;
 pub mod node;
@@ -19,9 +19,9 @@ use unpause_protocols::units::Time;
 
 use crate::config::invalid::Invalid;
 use crate::config::{Config, Skipping};
-use crate::engine::exchange::Exchange;
-use crate::engine::letters::{self, Letters, Ranks};
-use crate::engine::post::{InTurn, Post, Status};
+use crate::engine::exchange::{Exchange, Sequential, Status};
+use crate::engine::ranks::{self, RankExchange, Ranks};
+use crate::engine::threads::ThreadExchange;
 use crate::fabric::ports::GlobalPort;
 use crate::outcome::results::{Deadlock, Results};
 use crate::outcome::series::{Merge, Samples};
@@ -71,7 +71,7 @@ fn on_threads(
     watch: &mut Watch<'_>,
     series: Option<&Merge<'_>>,
 ) -> Result<Results, Error> {
-    let exchange = Exchange::new(threads);
+    let exchange = ThreadExchange::new(threads);
     let shared = Shared::new(config, threads)?;
     let (shards, end) = shared.run(0..threads, |_| exchange.member(), watch, series)?;
     Ok(report::results(&shared.plan, shards, end))
@@ -93,14 +93,14 @@ pub fn run_ranks(
 ) -> Result<Option<Results>, Error> {
     let threads = threads.max(1);
     let (rank, count) = (ranks.rank(), ranks.count());
-    let letters = Letters::new(ranks, threads, samples);
-    let tell = |samples| letters.tell(samples);
-    let series = samples.map(|_| Merge::new(threads, &tell));
+    let exchange = RankExchange::new(ranks, threads, samples);
+    let sink = |samples| exchange.add_samples(samples);
+    let series = samples.map(|_| Merge::new(threads, &sink));
     let shared = Shared::new(config, count * threads)?;
     let own = rank * threads..(rank + 1) * threads;
-    let member = |thread| letters.member(thread);
+    let member = |thread| exchange.member(thread);
     let (shards, end) = shared.run(own, member, watch, series.as_ref())?;
-    let all = letters::gather(ranks, shards);
+    let all = ranks::gather(ranks, shards);
     Ok(all.map(|shards| report::results(&shared.plan, shards, end)))
 }
 
@@ -117,8 +117,8 @@ impl<'c> Shared<'c> {
     fn new(config: &'c Config, shards: usize) -> Result<Self, Error> {
         let mut plan = Plan::new(config)?;
         let shard_of = partition(&plan, shards);
-        share_out(&mut plan, &shard_of);
-        plan.part(&shard_of);
+        assign_shards(&mut plan, &shard_of);
+        plan.set_independent(&shard_of);
         Ok(Self {
             plan,
             shard_of,
@@ -126,9 +126,8 @@ impl<'c> Shared<'c> {
         })
     }
 
-    /// Runs `shards` on a thread each, of which this is the first; `member` is a thread's part in what
-    /// carries mail.
-    fn run<P: Post>(
+    /// Runs `shards` on a thread each, of which this is the first; `member` is a thread's part in the exchange.
+    fn run<P: Exchange>(
         &self,
         shards: Range<usize>,
         member: impl Fn(usize) -> P + Sync,
@@ -142,10 +141,10 @@ impl<'c> Shared<'c> {
         } = self;
         let stop = plan.config.stop;
         let on_a_thread = |thread: usize, watch: Option<&mut Watch<'_>>| {
-            let mut post = member(thread);
+            let mut exchange = member(thread);
             let index = shards.start + thread;
             let mut workers = [Worker::new(plan, shard_of, index, *count)?];
-            let end = windows(&mut workers, &mut post, (stop, series), watch)?;
+            let end = windows(&mut workers, &mut exchange, (stop, series), watch)?;
             let [worker] = workers;
             Ok((worker.finish(end.at), end))
         };
@@ -174,13 +173,13 @@ impl<'c> Shared<'c> {
     }
 }
 
-/// Runs `config` as on `threads` threads, but in turn on this one: what depends on how nodes are shared
-/// out shows, without the cost of threads that wait for one another.
+/// Runs `config` with the shards of `threads` threads, one after the other on this thread: any dependence on how nodes are
+/// distributed shows, without the cost of threads that wait for one another.
 ///
 /// # Errors
 ///
 /// As [`run`].
-pub fn run_in_turn(
+pub fn run_sequential(
     config: &Config,
     threads: usize,
     watch: &mut Watch<'_>,
@@ -188,18 +187,17 @@ pub fn run_in_turn(
     let threads = threads.max(1);
     let mut plan = Plan::new(config)?;
     let shard_of = partition(&plan, threads);
-    share_out(&mut plan, &shard_of);
-    plan.part(&shard_of);
-    in_turn(&plan, &shard_of, &mut InTurn::new(threads), watch)
+    assign_shards(&mut plan, &shard_of);
+    plan.set_independent(&shard_of);
+    sequential(&plan, &shard_of, &mut Sequential::new(threads), watch)
 }
 
-/// Runs `config` on this thread, each node in the shard that `shard_of` says; `post` carries what shards
-/// send one another, every packet of it. The results are those of [`run`] if it hands over what it was given, but
-/// for the number of windows.
+/// Runs `config` on this thread, each node in the shard that `shard_of` says; `exchange` carries every packet between shards.
+/// The results are those of [`run`] if it delivers what it was given, except for the number of windows.
 ///
 /// # Errors
 ///
-/// As [`run`], and [`Error::Post`] if `post` says so.
+/// As [`run`], and [`Error::Exchange`] if `exchange` says so.
 ///
 /// # Panics
 ///
@@ -207,7 +205,7 @@ pub fn run_in_turn(
 pub fn run_over(
     config: &Config,
     shard_of: &[u16],
-    post: &mut impl Post,
+    exchange: &mut impl Exchange,
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
     // All of them are to be carried.
@@ -216,13 +214,13 @@ pub fn run_over(
         ..config.clone()
     };
     let mut plan = Plan::new(&config)?;
-    share_out(&mut plan, shard_of);
-    in_turn(&plan, shard_of, post, watch)
+    assign_shards(&mut plan, shard_of);
+    sequential(&plan, shard_of, exchange, watch)
 }
 
-/// Runs `config` by `drive`, which has all shards and moves each on by [`Worker::advance`] up to the end of
-/// the run, on whatever clock; it answers how many data packets were lost between shards. What nodes do then
-/// depends on when mail comes: results are those of [`run`] only as far as it comes in time.
+/// Runs `config` without windows that shards agree on: `drive` advances each shard by [`Worker::advance`] up to the end of the
+/// run, by any clock, and returns how many data packets were lost between shards. Results are those of [`run`] only as far as
+/// packets reach other shards in time.
 ///
 /// # Errors
 ///
@@ -231,7 +229,7 @@ pub fn run_over(
 /// # Panics
 ///
 /// If `shard_of` has not an entry for each node.
-pub fn run_apart(
+pub fn run_unsynchronized(
     config: &Config,
     shard_of: &[u16],
     drive: impl FnOnce(&mut [Worker<'_>]) -> Result<u64, Error>,
@@ -241,7 +239,7 @@ pub fn run_apart(
         return Err(Invalid::new("events.links", message).into());
     }
     let mut plan = Plan::new(config)?;
-    share_out(&mut plan, shard_of);
+    assign_shards(&mut plan, shard_of);
     let mut workers = workers(&plan, shard_of)?;
     let end = End {
         at: config.stop,
@@ -258,21 +256,26 @@ fn workers<'p>(plan: &'p Plan<'p>, shard_of: &[u16]) -> Result<Vec<Worker<'p>>, 
     workers.collect()
 }
 
-fn in_turn(
+fn sequential(
     plan: &Plan<'_>,
     shard_of: &[u16],
-    post: &mut impl Post,
+    exchange: &mut impl Exchange,
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
     let mut workers = workers(plan, shard_of)?;
-    let end = windows(&mut workers, post, (plan.config.stop, None), Some(watch))?;
+    let end = windows(
+        &mut workers,
+        exchange,
+        (plan.config.stop, None),
+        Some(watch),
+    )?;
     let shards = workers.into_iter().map(|worker| worker.finish(end.at));
     Ok(report::results(plan, shards.collect(), end))
 }
 
-/// Says in the plan which shard each node belongs to.
-pub(crate) fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
-    plan.turns.keep_whole(&plan.ports, shard_of);
+/// Records in the plan which shard each node belongs to.
+pub(crate) fn assign_shards(plan: &mut Plan<'_>, shard_of: &[u16]) {
+    plan.schedule.keep_whole(&plan.ports, shard_of);
     plan.find_far_wires();
     let traced = &plan.config.probes.packets;
     let mut watched = plan.epochs.watched();
@@ -280,13 +283,13 @@ pub(crate) fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
     if switch.cbfc.is_some() || switch.retry.is_some() || plan.config.counts_job_links() {
         watched.extend(0..plan.ports.transmitters.len() as GlobalPort);
     }
-    plan.ports.share_out(shard_of, traced, &watched);
+    plan.ports.assign_shards(shard_of, traced, &watched);
 }
 
 /// All windows of the shards that this thread drives, until `stop`; samples of ports leave them for `series`.
 fn windows(
     workers: &mut [Worker<'_>],
-    post: &mut impl Post,
+    exchange: &mut impl Exchange,
     (stop, series): (Time, Option<&Merge<'_>>),
     mut watch: Option<&mut Watch<'_>>,
 ) -> Result<End, Error> {
@@ -294,10 +297,10 @@ fn windows(
     // Packets that had gone over links when the watcher was last called.
     let mut watched = 0;
     let (at, deadlock) = loop {
-        let status = carry(workers, post)?;
+        let status = exchange_batches(workers, exchange)?;
         let start = status.due.earliest();
         let next_change = workers.first().map_or(Time::NEVER, Worker::next_change);
-        if let Some((at, found)) = look(workers, post, start.min(next_change))? {
+        if let Some((at, found)) = check_deadlock(workers, exchange, start.min(next_change))? {
             break (at, Some(found));
         }
         if next_change <= start && !next_change.is_never() {
@@ -307,7 +310,7 @@ fn windows(
         if start >= stop {
             break (stop, None);
         }
-        let skipped = skip(workers, post, &status)?;
+        let skipped = skip(workers, exchange, &status)?;
         if skipped > 0 {
             windows += skipped;
             continue;
@@ -337,7 +340,7 @@ fn windows(
             })
             .is_break()
             {
-                post.interrupt();
+                exchange.interrupt();
             }
         }
     };
@@ -345,53 +348,60 @@ fn windows(
         at,
         windows,
         deadlock,
-        lost_data_packets: post.lost_data_packets(),
+        lost_data_packets: exchange.lost_data_packets(),
     })
 }
 
-/// Carries what shards have for one another; answers how all shards are together.
-fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Status, Error> {
+/// Exchanges what shards have for one another; returns the status of all shards together.
+fn exchange_batches(
+    workers: &mut [Worker<'_>],
+    exchange: &mut impl Exchange,
+) -> Result<Status, Error> {
     for worker in &mut *workers {
-        worker.send(post);
+        worker.send(exchange);
     }
     for worker in &mut *workers {
         worker.run_ahead();
     }
-    let status = post.meet()?;
+    let status = exchange.synchronize()?;
     for worker in workers {
-        worker.receive(post);
+        worker.receive(exchange);
     }
     Ok(status)
 }
 
-/// Skips what all shards repeat, which are in this `status` together; answers how many windows that were. All shards find
-/// the same.
-fn skip(workers: &mut [Worker<'_>], post: &mut impl Post, status: &Status) -> Result<u64, Error> {
+/// Skips what all shards repeat, which are in this `status` together; returns how many windows that were. All shards find the
+/// same.
+fn skip(
+    workers: &mut [Worker<'_>],
+    exchange: &mut impl Exchange,
+    status: &Status,
+) -> Result<u64, Error> {
     let compare = workers
         .iter_mut()
         .fold(false, |_, worker| worker.compares(status));
     if !compare {
         return Ok(0);
     }
-    carry(workers, post)?;
+    exchange_batches(workers, exchange)?;
     let skipped = workers.iter_mut().map(|worker| worker.skip(status));
     Ok(skipped.last().unwrap_or(0))
 }
 
 /// The deadlock that is there at `start`, and when it was found; all shards find the same.
-fn look(
+fn check_deadlock(
     workers: &mut [Worker<'_>],
-    post: &mut impl Post,
+    exchange: &mut impl Exchange,
     start: Time,
 ) -> Result<Option<(Time, Deadlock)>, Error> {
     // Every one of them has to tell.
-    let look = workers
+    let check = workers
         .iter_mut()
-        .fold(false, |_, worker| worker.looks(start));
-    if !look {
+        .fold(false, |_, worker| worker.checks_deadlock(start));
+    if !check {
         return Ok(None);
     }
-    carry(workers, post)?;
+    exchange_batches(workers, exchange)?;
     let found = workers.iter_mut().map(|worker| worker.deadlock(start));
     Ok(found.last().flatten())
 }

@@ -9,7 +9,7 @@ use crate::config::invalid::Invalid;
 use crate::config::{Config, Fabric};
 use crate::fabric::ports::{Ports, Transmitter};
 use crate::fabric::{NodeId, NodeKind};
-use crate::plan::turns::{Turns, islands, shorter};
+use crate::plan::schedule::{Schedule, clusters, shorter};
 use crate::plan::{self, Plan};
 
 /// A thread with less than this many full-sized packets in a window, were every host to send at line
@@ -19,12 +19,12 @@ const MIN_PACKETS_PER_WINDOW: u64 = 100;
 /// So many lengths of links are tried as those between regions, the longest first: fabrics have links of a few kinds.
 const MOST_LENGTHS: usize = 16;
 
-/// The thread of each node, on this many threads.
+/// The shard of each node, on this many threads.
 ///
 /// # Errors
 ///
 /// The field at fault, if `config` cannot be run.
-pub fn shares(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
+pub fn shards_of_nodes(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
     let plan = Plan::without_routes(config)?;
     Ok(partition(&plan, threads.max(1)))
 }
@@ -32,25 +32,25 @@ pub fn shares(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
 /// The shard of each node. Which shard a node is in never changes a result.
 pub fn partition(plan: &Plan<'_>, shards: usize) -> Vec<u16> {
     let takes = plan::least_time(plan.config, &plan.ports);
-    let (fabric, ports, turns) = (&plan.config.fabric, &plan.ports, &plan.turns);
-    by_regions(ports, turns, takes, shards)
-        .unwrap_or_else(|| by_tiers(fabric, ports, turns, shards))
+    let (fabric, ports, schedule) = (&plan.config.fabric, &plan.ports, &plan.schedule);
+    by_regions(ports, schedule, takes, shards)
+        .unwrap_or_else(|| by_tiers(fabric, ports, schedule, shards))
 }
 
-/// Regions as wholes, where such between which links are much longer than within can be shared out evenly.
+/// Whole regions, if regions between which links are much longer than within can be distributed evenly.
 fn by_regions(
     ports: &Ports,
-    turns: &Turns,
+    schedule: &Schedule,
     takes: impl Fn(&Transmitter) -> Time,
     shards: usize,
 ) -> Option<Vec<u16>> {
     let takes = |link: &Transmitter| shorter(ports, &takes, link);
     let mut times: Vec<Time> = ports.transmitters.iter().map(takes).collect();
-    times.retain(|time| *time >= turns.outer.lookahead * 2);
+    times.retain(|time| *time >= schedule.outer.lookahead * 2);
     times.sort_unstable();
     times.dedup();
     let shared_out = |time: &Time| {
-        let region_of = islands(ports, |link| takes(link) < *time);
+        let region_of = clusters(ports, |link| takes(link) < *time);
         let mut regions = vec![0; 1 + *region_of.iter().max()? as usize];
         for (node, region) in (0..).zip(&region_of) {
             regions[*region as usize] += ports.rate(node);
@@ -65,8 +65,8 @@ fn by_regions(
     }
 }
 
-/// Shares out weights, the largest first, always to the shard that has least; none if one comes to have a tenth more than
-/// its part.
+/// Distributes weights, the largest first, always to the shard that has least; `None` if one gets a tenth more than its
+/// part.
 fn evenly(weights: &[u64], shards: usize) -> Option<Vec<u16>> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_key(|at| Reverse(weights[*at]));
@@ -82,15 +82,15 @@ fn evenly(weights: &[u64], shards: usize) -> Option<Vec<u16>> {
     (most * shards as u64 * 10 <= total * 11).then_some(shard_of)
 }
 
-/// Edge switches with their hosts, switches above them with what is below, islands whole; weights are port rates, since a
+/// Edge switches with their hosts, switches above them with what is below, clusters whole; weights are port rates, since a
 /// node's work is the packets that it handles.
-fn by_tiers(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec<u16> {
+fn by_tiers(fabric: &Fabric, ports: &Ports, schedule: &Schedule, shards: usize) -> Vec<u16> {
     let nodes = fabric.nodes.len();
     let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
     let mut weight = vec![0u64; nodes];
     for node in 0..nodes as NodeId {
         let at = if is_host(node) {
-            nearest(node, ports, turns)
+            nearest(node, ports, schedule)
         } else {
             node
         };
@@ -122,51 +122,52 @@ fn by_tiers(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec
         }
         left = rest;
     }
-    let mut of_island = vec![None; nodes];
+    let mut of_cluster = vec![None; nodes];
     for node in (0..nodes as NodeId).filter(|&node| !is_host(node)) {
         let own = &mut shard_of[node as usize];
-        *own = *of_island[turns.island(node) as usize].get_or_insert(*own);
+        *own = *of_cluster[schedule.cluster(node) as usize].get_or_insert(*own);
     }
     for node in 0..nodes as NodeId {
         if is_host(node) {
-            shard_of[node as usize] = shard_of[nearest(node, ports, turns) as usize];
+            shard_of[node as usize] = shard_of[nearest(node, ports, schedule) as usize];
         }
     }
     shard_of
 }
 
-/// The switch that a host goes with: one of its island if there is one, else its first.
-fn nearest(host: NodeId, ports: &Ports, turns: &Turns) -> NodeId {
+/// The switch that a host goes with: one of its cluster if there is one, else its first.
+fn nearest(host: NodeId, ports: &Ports, schedule: &Schedule) -> NodeId {
     let mut peers = ports.transmitters_of(host).iter().map(|link| link.peer);
     let first = ports.transmitters_of(host)[0].peer;
-    let own = turns.island(host);
+    let own = schedule.cluster(host);
     peers
-        .find(|peer| turns.island(*peer) == own)
+        .find(|peer| schedule.cluster(*peer) == own)
         .unwrap_or(first)
 }
 
-/// How long the shards of this many threads run by themselves, if they do.
-fn apart(config: &Config, threads: usize) -> Option<Time> {
+/// How long the shards of this many threads run independently, if they do.
+fn independent_for(config: &Config, threads: usize) -> Option<Time> {
     let mut plan = Plan::without_routes(config).ok()?;
     let shard_of = partition(&plan, threads);
-    plan.part(&shard_of);
-    plan.turns.apart
+    plan.set_independent(&shard_of);
+    plan.schedule.independent
 }
 
 /// How many of `threads` the run can use, and why not all of them.
 pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>) {
-    let turns = plan::turns(config, &plan::ports(config));
+    let schedule = plan::schedule(config, &plan::ports(config));
     let switches = (0..).zip(&config.fabric.nodes);
     let switches = switches.filter(|(_, kind)| **kind == NodeKind::Switch);
     let parts = switches
-        .map(|(node, _)| turns.island(node))
+        .map(|(node, _)| schedule.cluster(node))
         .collect::<HashSet<_>>()
         .len();
     let links = config.fabric.links.iter();
-    let links = links.filter(|link| turns.island(link.a) != turns.island(link.b));
+    let links = links.filter(|link| schedule.cluster(link.a) != schedule.cluster(link.b));
     let delay = links.map(|link| link.delay).min();
     let delay = delay.unwrap_or(Time::from_us(1));
-    let delay = apart(config, threads).map_or(delay, |apart| apart.max(delay));
+    let delay =
+        independent_for(config, threads).map_or(delay, |independent| independent.max(delay));
     let host = &config.host;
     let frame_bits = u64::from(host.payload_bytes + host.header_bytes) * 8;
     let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
@@ -186,7 +187,7 @@ pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>
                  few to share among {threads} threads"
             )
         } else {
-            let what = if turns.islands.is_some() {
+            let what = if schedule.clusters.is_some() {
                 "groups of switches"
             } else {
                 "switches"
@@ -211,8 +212,8 @@ mod tests {
         let nodes = TIERS.iter().flat_map(|kind| [*kind; 4]).collect();
         let fabric = Fabric::of(nodes, &[&hosts, links].concat());
         let ports = Ports::new(&fabric);
-        let turns = Turns::new(&ports, |link| link.delay);
-        by_tiers(&fabric, &ports, &turns, 2)
+        let schedule = Schedule::new(&ports, |link| link.delay);
+        by_tiers(&fabric, &ports, &schedule, 2)
     }
 
     /// Two pods of two leaves, and two spines that lead to every pod's leaves.
@@ -236,13 +237,13 @@ mod tests {
         links.extend([(0, 3, 50), (3, 6, 50), (6, 9, 50)]);
         let fabric = Fabric::of(vec![NodeKind::Switch; 12], &links);
         let ports = Ports::new(&fabric);
-        let turns = Turns::new(&ports, |link| link.delay);
-        let shared_out = |shards| by_regions(&ports, &turns, |link| link.delay, shards);
-        // Islands have a lookahead of 50 us: nothing is longer.
+        let schedule = Schedule::new(&ports, |link| link.delay);
+        let shared_out = |shards| by_regions(&ports, &schedule, |link| link.delay, shards);
+        // Clusters have a lookahead of 50 us: nothing is longer.
         assert_eq!(shared_out(2), None);
-        let short = Turns {
-            islands: None,
-            ..Turns::new(&ports, |_| Time::from_us(1))
+        let short = Schedule {
+            clusters: None,
+            ..Schedule::new(&ports, |_| Time::from_us(1))
         };
         let shared_out = |shards| by_regions(&ports, &short, |link| link.delay, shards);
         let shards = shared_out(2).expect("two rings for each");
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(shared_out(3), None);
     }
 
-    /// Leaves 4 and 7 have a short link to spine 8, so that they are one island.
+    /// Leaves 4 and 7 have a short link to spine 8, so that they are one cluster.
     #[test]
     fn short_links_are_not_parted() {
         let links = [

@@ -21,7 +21,7 @@ use crate::engine::log::Ended;
 use crate::fabric::rng::mix;
 use crate::outcome::results::Results;
 use crate::plan::Plan;
-use crate::run::share_out;
+use crate::run::assign_shards;
 use crate::run::worker::driven::{Driven, Reached};
 use crate::traffic::{Ending, FlowSettings, FlowSpec, TrafficSpec, Transport};
 
@@ -395,7 +395,7 @@ impl Session {
     }
 }
 
-/// The plan of a run that is driven: what is told, and where turns have to end for that.
+/// The plan of a run that is driven: what is told, and where windows have to end for that.
 fn plan<'c>(config: &'c Config, entry: u16, options: &Options) -> Result<Plan<'c>, Error> {
     let mut plan = Plan::new(config)?;
     let asked = [
@@ -406,9 +406,9 @@ fn plan<'c>(config: &'c Config, entry: u16, options: &Options) -> Result<Plan<'c
     plan.followers
         .drive(entry, endings.map(|(ending, _)| ending));
     let nodes = &config.fabric.nodes;
-    plan.turns
+    plan.schedule
         .for_driver(&plan.ports, |node| nodes[node as usize] == NodeKind::Host);
-    share_out(&mut plan, &vec![0; nodes.len()]);
+    assign_shards(&mut plan, &vec![0; nodes.len()]);
     Ok(plan)
 }
 

@@ -1,4 +1,4 @@
-//! A share of the nodes, with what is in flight to them and what they have recorded.
+//! A shard: some of the nodes, with what is in flight to them and what they have recorded.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
+use crate::engine::batch::Batch;
 use crate::engine::calendar::Calendar;
-use crate::engine::cbfc::LinkCredits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
+use crate::engine::link_credits::LinkCredits;
+use crate::engine::link_retry::LinkRetries;
 use crate::engine::log::Log;
-use crate::engine::mail::Mail;
 use crate::engine::repeat::Repeat;
-use crate::engine::retry::LinkRetries;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::fabric::packet::Kind;
 use crate::fabric::{NodeId, PortId};
 use crate::host::Host;
-use crate::host::look_ahead::ROUNDS;
+use crate::host::prefetch::ROUNDS;
 use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
-use crate::plan::turns::{Due, Half};
+use crate::plan::schedule::{Half, NextEvents};
 use crate::prefetch::FROM_PORTS;
 use crate::run::node::Node;
 
 mod driven;
 mod flows;
 
-/// A share of the nodes.
+/// Some of the nodes.
 #[derive(Debug)]
 pub struct Shard {
     /// Which one it is.
@@ -39,13 +39,13 @@ pub struct Shard {
     /// What has been recorded.
     pub log: Log,
     /// For each shard, what it is to be sent; nothing for this one.
-    pub outboxes: Vec<Mail>,
-    /// Blocked queues that shards have told of, this one's included.
+    pub outboxes: Vec<Batch>,
+    /// Blocked queues of all shards that have sent them, this one's included.
     pub blocked: Vec<Blocked>,
     /// How shards repeat themselves that have told so, not this one.
     pub repeats: Vec<Repeat>,
-    /// When that is due there.
-    mailed: Due,
+    /// When the first of what they are sent is due there.
+    first_sent: NextEvents,
     calendar: Calendar,
     /// By node id; `None` for nodes of other shards.
     nodes: Vec<Option<Node>>,
@@ -57,7 +57,7 @@ pub struct Shard {
     link_credits: LinkCredits,
     link_retries: LinkRetries,
     arrivals: Arrivals,
-    looks_ahead: bool,
+    prefetches: bool,
     /// How many changes of links and routes there have been, and the place of the routes in force.
     changes: usize,
     routes: usize,
@@ -78,8 +78,8 @@ impl Shard {
         let count = plan.config.fabric.nodes.len();
         let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
         let links = |node| plan.ports.transmitters_of(node).iter();
-        let leads_out = |node| links(node).any(|link| shard_of[link.peer as usize] != index);
-        let mut calendar = Calendar::new(own.collect(), count, &plan.turns, leads_out);
+        let is_boundary = |node| links(node).any(|link| shard_of[link.peer as usize] != index);
+        let mut calendar = Calendar::new(own.collect(), count, &plan.schedule, is_boundary);
         let nodes = (0..count as NodeId)
             .map(|id| {
                 if shard_of[id as usize] != index {
@@ -93,10 +93,10 @@ impl Shard {
         Self {
             index,
             log: Log::default(),
-            outboxes: (0..shards).map(|_| Mail::default()).collect(),
+            outboxes: (0..shards).map(|_| Batch::default()).collect(),
             blocked: Vec::new(),
             repeats: Vec::new(),
-            mailed: Due::NEVER,
+            first_sent: NextEvents::NEVER,
             calendar,
             nodes,
             shard_of: shard_of.to_vec(),
@@ -105,7 +105,7 @@ impl Shard {
             erring: ErringWires::default(),
             link_credits: LinkCredits::new(plan, |node| shard_of[node as usize] == index),
             link_retries: LinkRetries::new(plan, |node| shard_of[node as usize] == index),
-            looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
+            prefetches: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
             changes: 0,
             routes: 0,
@@ -124,19 +124,19 @@ impl Shard {
     }
 
     /// When there is something to do here, what came last included.
-    pub fn due(&self) -> Due {
+    pub fn due(&self) -> NextEvents {
         self.calendar.due()
     }
 
-    /// When there is something to do where mail goes that has come together since this was last called.
-    pub fn take_mailed(&mut self) -> Due {
-        std::mem::replace(&mut self.mailed, Due::NEVER)
+    /// When there is something to do where batches go, of packets sent since this was last called.
+    pub fn take_first_sent(&mut self) -> NextEvents {
+        std::mem::replace(&mut self.first_sent, NextEvents::NEVER)
     }
 
     /// Takes what another shard has sent.
-    pub fn deliver(&mut self, plan: &Plan<'_>, mail: &mut Mail) {
-        let mut records = mail.records.drain(..);
-        for (port, mut packet) in mail.packets.drain(..) {
+    pub fn deliver(&mut self, plan: &Plan<'_>, batch: &mut Batch) {
+        let mut records = batch.records.drain(..);
+        for (port, mut packet) in batch.packets.drain(..) {
             if packet.has_telemetry()
                 && let Some(record) = records.next()
             {
@@ -150,15 +150,15 @@ impl Shard {
             self.calendar.wake(place.0, packet.time);
         }
         drop(records);
-        for start in mail.starts.drain(..) {
+        for start in batch.starts.drain(..) {
             self.start_flow(plan, start);
         }
-        self.blocked.append(&mut mail.blocked);
-        self.repeats.append(&mut mail.repeats);
+        self.blocked.append(&mut batch.blocked);
+        self.repeats.append(&mut batch.repeats);
     }
 
     /// Tells every shard of queues that have been blocked since `since` or before.
-    pub fn tell_blocked(&mut self, since: Time, plan: &Plan<'_>) {
+    pub fn report_blocked(&mut self, since: Time, plan: &Plan<'_>) {
         let mut found = Vec::new();
         for node in self.nodes.iter_mut().flatten() {
             node.model().blocked(since, plan, &mut found);
@@ -212,9 +212,9 @@ impl Shard {
     }
 
     /// The same, but only nodes that have no links to other shards.
-    pub fn run_inner(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
-        let inner = self.calendar.inner[half];
-        self.run_groups(plan, (half, inner), start, end);
+    pub fn run_interior(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
+        let interior = self.calendar.interior[half];
+        self.run_groups(plan, (half, interior), start, end);
     }
 
     /// The same, but only this many groups of the half.
@@ -225,27 +225,28 @@ impl Shard {
         start: Time,
         end: Time,
     ) {
-        let mut mailed = Time::NEVER;
-        let (all, mut window) = self.open(plan, (start, end), &mut mailed);
+        let mut first_sent = Time::NEVER;
+        let (all, mut window) = self.open(plan, (start, end), &mut first_sent);
         for at in 0..groups {
             let group = &mut window.calendar.groups[half][at];
             if group.next >= end {
                 continue;
             }
             let nodes = std::mem::take(&mut group.nodes);
-            if window.looks_ahead {
-                look_ahead(&nodes, all, &window);
+            if window.prefetches {
+                prefetch_hosts(&nodes, all, &window);
             }
             let place = (half, at);
             let next = match window.calendar.groups[half][at].first_half {
                 None => run_nodes(&nodes, all, place, &mut window).earliest(),
-                Some(first) => run_island(nodes.split_at(first), all, place, &mut window),
+                Some(first) => run_cluster(nodes.split_at(first), all, place, &mut window),
             };
             let group = &mut window.calendar.groups[half][at];
             group.next = next;
             group.nodes = nodes;
         }
-        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+        self.first_sent
+            .add(plan.schedule.outer.beyond(half), first_sent);
     }
 
     /// Changes links and routes as is due next; every node has come to that time, and no further.
@@ -272,8 +273,8 @@ impl Shard {
             ends.entry(transmitter.peer_port).or_insert(None);
             if !up && self.owns(transmitter.peer) {
                 let lost = self.inboxes.lose(transmitter.far_end());
-                let mut mailed = Time::NEVER;
-                let (_, mut window) = self.open(plan, (change.at, change.at), &mut mailed);
+                let mut first_sent = Time::NEVER;
+                let (_, mut window) = self.open(plan, (change.at, change.at), &mut first_sent);
                 for packet in lost {
                     window.lose((node, local), LossPlace::Wire, &packet);
                 }
@@ -299,15 +300,16 @@ impl Shard {
         now: Time,
         wire: Option<bool>,
     ) {
-        let mut mailed = Time::NEVER;
-        let (nodes, mut window) = self.open(plan, (now, now), &mut mailed);
+        let mut first_sent = Time::NEVER;
+        let (nodes, mut window) = self.open(plan, (now, now), &mut first_sent);
         if let Some(changed) = &mut nodes[node as usize] {
             changed.on_link(now, port, wire, &mut window);
             let next = changed.run(&mut window);
             window.calendar.wake(node, next);
         }
-        let half = plan.turns.outer.of(node);
-        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+        let half = plan.schedule.outer.of(node);
+        self.first_sent
+            .add(plan.schedule.outer.beyond(half), first_sent);
     }
 
     /// A window of time, as nodes see it, and the nodes.
@@ -316,7 +318,7 @@ impl Shard {
         &'w mut self,
         plan: &'w Plan<'p>,
         (start, end): (Time, Time),
-        mailed: &'w mut Time,
+        first_sent: &'w mut Time,
     ) -> (&'w mut [Option<Node>], Window<'w, 'p>) {
         let window = Window {
             start,
@@ -327,12 +329,12 @@ impl Shard {
             changes: self.changes as u32,
             inboxes: &mut self.inboxes,
             arrivals: &mut self.arrivals,
-            looks_ahead: self.looks_ahead,
+            prefetches: self.prefetches,
             calendar: &mut self.calendar,
             shard: self.index,
             shard_of: &self.shard_of,
             outboxes: &mut self.outboxes,
-            mailed,
+            first_sent,
             log: &mut self.log,
             telemetry: &mut self.telemetry,
             erring: &mut self.erring,
@@ -342,7 +344,7 @@ impl Shard {
         (&mut self.nodes, window)
     }
 
-    /// Shows its state between two windows, when mail has been carried.
+    /// Shows its state between two windows, when batches have been exchanged.
     pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
         let Self {
             index: _,
@@ -351,7 +353,7 @@ impl Shard {
             // Where a deadlock is looked for, which ends what is skipped.
             blocked: _,
             repeats: _,
-            mailed: _,
+            first_sent: _,
             calendar,
             nodes,
             shard_of: _,
@@ -361,7 +363,7 @@ impl Shard {
             link_credits,
             link_retries,
             arrivals: _,
-            looks_ahead: _,
+            prefetches: _,
             // What was before one of them is not compared with what is after it.
             changes: _,
             routes: _,
@@ -411,9 +413,9 @@ impl Shard {
     }
 }
 
-/// Asks for what those hosts need whose turn comes.
+/// Prefetches what those hosts need that run in the window.
 #[inline(never)]
-fn look_ahead(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>) {
+fn prefetch_hosts(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>) {
     for round in ROUNDS {
         for &id in group {
             if window.calendar.next[id as usize] < window.end
@@ -425,7 +427,7 @@ fn look_ahead(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>)
     }
 }
 
-/// When nodes next have something to do that have had their turn.
+/// When nodes that have run next have something to do.
 struct After {
     /// As they say.
     own: Time,
@@ -462,29 +464,28 @@ fn run_nodes(
     After { own, woken }
 }
 
-/// Runs the halves of an island, which is the group at `place` of the calendar, in turn; answers when it next has something
-/// to do.
-fn run_island(
+/// Runs the windows of a cluster, which is the group at `place` of the calendar; returns when it next has something to do.
+fn run_cluster(
     (first, second): (&[NodeId], &[NodeId]),
     all: &mut [Option<Node>],
     place: (Half, usize),
     window: &mut Window<'_, '_>,
 ) -> Time {
     let plan = window.plan;
-    let islands = plan.turns.islands.as_ref().expect("there is an island");
+    let clusters = plan.schedule.clusters.as_ref().expect("there is a cluster");
     let (start, end) = (window.start, window.end);
-    let mut due = Due::NEVER;
+    let mut due = NextEvents::NEVER;
     for (half, nodes) in [first, second].into_iter().enumerate() {
         for &id in nodes {
             due.add(half, window.calendar.next[id as usize]);
         }
     }
     while due.earliest() < end {
-        let (half, until) = islands.inner.turn(&due);
+        let (half, until) = clusters.inner.next_window(&due);
         (window.start, window.end) = (due.of(half), until.min(end));
         let after = run_nodes([first, second][half], all, place, window);
         due.set(half, after.own);
-        due.add(islands.inner.beyond(half), after.woken);
+        due.add(clusters.inner.beyond(half), after.woken);
     }
     (window.start, window.end) = (start, end);
     due.earliest()

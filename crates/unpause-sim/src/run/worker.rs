@@ -1,5 +1,4 @@
-//! A shard's part in a run, step by step. Who carries mail between shards, and waits for them, is not its
-//! business.
+//! A shard's part in a run, step by step. It does not know how shards exchange batches and wait for one another.
 
 use std::iter::Peekable;
 
@@ -8,13 +7,13 @@ use unpause_protocols::units::Time;
 use crate::Error;
 use crate::config::invalid::Invalid;
 use crate::engine::arrivals::LONGEST_WINDOW;
+use crate::engine::batch::FlowStart;
 use crate::engine::deadlock::{self, Blocked};
-use crate::engine::mail::FlowStart;
-use crate::engine::post::{Post, Status};
+use crate::engine::exchange::{Exchange, Status};
 use crate::followers;
 use crate::outcome::results::{Deadlock, PortSample};
 use crate::plan::Plan;
-use crate::plan::turns::{BOTH, Due, Half};
+use crate::plan::schedule::{BOTH, Half, NextEvents};
 use crate::run::shard::{Shard, ShardEnd};
 use crate::run::skip::Skipper;
 use crate::traffic::{Connections, ExtraDelay, FlowSpec, Traffic};
@@ -26,8 +25,8 @@ const FLOWS_AHEAD: usize = 64;
 
 /// A shard, and the traffic stream as it reads it.
 ///
-/// Before each window its mail is carried ([`Worker::send`], [`Worker::receive`]); the window is the turn of one half
-/// of the fabric, which follows from when shards have something to do, or, of shards far apart, several of the shard's own.
+/// Before each window shards exchange batches ([`Worker::send`], [`Worker::receive`]). The window is that of one half of the fabric,
+/// which follows from when shards have something to do, or, of shards that run independently, several of the shard's own.
 pub struct Worker<'p> {
     /// Every shard reads the whole stream, and keeps what is its own.
     traffic: Peekable<Traffic<'p>>,
@@ -35,9 +34,9 @@ pub struct Worker<'p> {
     /// Flows read so far, by entry.
     flows_of: Vec<u64>,
     /// Flows that start before this are known to their hosts.
-    horizon: Time,
-    /// When to look for a deadlock; a window never reaches beyond.
-    next_look: Time,
+    flow_horizon: Time,
+    /// When to check for a deadlock; a window never reaches beyond.
+    next_deadlock_check: Time,
     /// The last window, if nothing was run ahead of what follows it.
     last: Option<Last>,
     shard: Shard,
@@ -75,8 +74,8 @@ impl<'p> Worker<'p> {
                 .peekable(),
             next_id: 0,
             flows_of: vec![0; config.traffic.len()],
-            horizon: Time::ZERO,
-            next_look: probe.map_or(Time::NEVER, |probe| probe.interval),
+            flow_horizon: Time::ZERO,
+            next_deadlock_check: probe.map_or(Time::NEVER, |probe| probe.interval),
             last: None,
             shard: Shard::new(plan, shard_of, index as u16, shards),
             skipper: Skipper::of(plan),
@@ -89,9 +88,13 @@ impl<'p> Worker<'p> {
     }
 
     /// Sends what it has for other shards.
-    pub fn send(&mut self, post: &mut impl Post) {
-        let flows = Due::both(self.next_flow());
-        let due = self.shard.due().min(self.shard.take_mailed()).min(flows);
+    pub fn send(&mut self, exchange: &mut impl Exchange) {
+        let flows = NextEvents::both(self.next_flow());
+        let due = self
+            .shard
+            .due()
+            .min(self.shard.take_first_sent())
+            .min(flows);
         let mut status = Status {
             packet_hops: self.packet_hops(),
             ..Status::due(due)
@@ -100,18 +103,18 @@ impl<'p> Worker<'p> {
             skipper.tell(&self.shard, self.plan, &mut status);
         }
         let index = usize::from(self.shard.index);
-        post.send(index, status, &mut self.shard.outboxes);
+        exchange.send(index, status, &mut self.shard.outboxes);
     }
 
-    /// Begins with the next window while mail is in flight: nodes that only have links to others of this shard are run as
+    /// Begins with the next window while batches are in flight: interior nodes, which have links to nodes of this shard only, run as
     /// far as all shards will run.
     pub fn run_ahead(&mut self) {
         let Some(Last { half, end, known }) = self.last.take() else {
             return;
         };
-        let outer = &self.plan.turns.outer;
+        let outer = &self.plan.schedule.outer;
         let due = self.shard.due();
-        let Some(half) = outer.follows(half, end, &due) else {
+        let Some(half) = outer.next_half(half, end, &due) else {
             return;
         };
         // The next window starts no sooner than one link before this.
@@ -120,14 +123,15 @@ impl<'p> Worker<'p> {
         let until = until.min(longest.saturating_add(LONGEST_WINDOW));
         let until = until.min(known).min(self.cut());
         if due.of(half) < until && !self.may_compare() {
-            self.shard.run_inner(self.plan, half, due.of(half), until);
+            self.shard
+                .run_interior(self.plan, half, due.of(half), until);
         }
     }
 
     /// Takes what other shards have for this one.
-    pub fn receive(&mut self, post: &mut impl Post) {
+    pub fn receive(&mut self, exchange: &mut impl Exchange) {
         let (shard, plan) = (&mut self.shard, self.plan);
-        post.deliver(usize::from(shard.index), |mail| shard.deliver(plan, mail));
+        exchange.deliver(usize::from(shard.index), |batch| shard.deliver(plan, batch));
     }
 
     /// Packets that have gone over a link.
@@ -135,18 +139,18 @@ impl<'p> Worker<'p> {
         self.shard.log.counts.packet_hops
     }
 
-    /// True if it is time to look for a deadlock before a window that starts at `start`: it then has mail
-    /// about its blocked queues for all others.
-    pub fn looks(&mut self, start: Time) -> bool {
+    /// True if it is time to look for a deadlock before a window that starts at `start`: it then has
+    /// its blocked queues in the batches for all others.
+    pub fn checks_deadlock(&mut self, start: Time) -> bool {
         let Some(probe) = self.plan.config.probes.deadlock else {
             return false;
         };
         let until = start.min(self.plan.config.stop);
-        if self.next_look > until {
+        if self.next_deadlock_check > until {
             return false;
         }
         let since = until.saturating_sub(probe.hold);
-        self.shard.tell_blocked(since, self.plan);
+        self.shard.report_blocked(since, self.plan);
         true
     }
 
@@ -155,9 +159,9 @@ impl<'p> Worker<'p> {
     pub fn deadlock(&mut self, start: Time) -> Option<(Time, Deadlock)> {
         let probe = self.plan.config.probes.deadlock?;
         let all = deadlock::sorted(std::mem::take(&mut self.shard.blocked));
-        while self.next_look <= start.min(self.plan.config.stop) {
-            let now = self.next_look;
-            self.next_look = now.saturating_add(probe.interval);
+        while self.next_deadlock_check <= start.min(self.plan.config.stop) {
+            let now = self.next_deadlock_check;
+            self.next_deadlock_check = now.saturating_add(probe.interval);
             let is_blocked = |queue: &&Blocked| queue.since.saturating_add(probe.hold) <= now;
             let blocked: Vec<&Blocked> = all.iter().filter(is_blocked).collect();
             if let Some(found) = deadlock::find(&blocked, &self.plan.ports) {
@@ -172,27 +176,27 @@ impl<'p> Worker<'p> {
     /// # Errors
     ///
     /// [`Error::Invalid`] if a flow has no way to its receiver.
-    pub fn window(&mut self, due: &Due) -> Result<(), Error> {
-        let turns = &self.plan.turns;
-        let (half, end) = match turns.apart {
-            None => turns.outer.turn(due),
-            Some(apart) => (0, due.earliest().saturating_add(apart)),
+    pub fn window(&mut self, due: &NextEvents) -> Result<(), Error> {
+        let schedule = &self.plan.schedule;
+        let (half, end) = match schedule.independent {
+            None => schedule.outer.next_window(due),
+            Some(independent) => (0, due.earliest().saturating_add(independent)),
         };
         let start = due.of(half);
-        let end = match turns.apart {
+        let end = match schedule.independent {
             None => end.min(start.saturating_add(LONGEST_WINDOW)),
             Some(_) => end,
         };
         let end = end.min(self.cut());
-        let known = self.horizon;
+        let known = self.flow_horizon;
         // The next window ends no later behind this one.
-        let ahead = turns.longest();
+        let ahead = schedule.longest();
         if end.saturating_add(ahead) > known {
-            self.horizon = self.inject(end.saturating_add(ahead * 2))?;
+            self.flow_horizon = self.inject(end.saturating_add(ahead * 2))?;
         }
         let end = end.min(known);
-        if turns.apart.is_some() {
-            self.run_apart(end);
+        if schedule.independent.is_some() {
+            self.run_until(end);
         } else {
             self.shard.run_window(self.plan, half, start, end);
             self.last = (self.shard.outboxes.len() > 1).then_some(Last { half, end, known });
@@ -203,12 +207,12 @@ impl<'p> Worker<'p> {
         Ok(())
     }
 
-    /// Runs this shard through turns of its own, up to `end`, before which it learns of no other.
-    fn run_apart(&mut self, end: Time) {
-        let outer = &self.plan.turns.outer;
+    /// Runs this shard through windows of its own up to `end`, before which it learns of no other.
+    fn run_until(&mut self, end: Time) {
+        let outer = &self.plan.schedule.outer;
         loop {
             let due = self.shard.due();
-            let (half, until) = outer.turn(&due);
+            let (half, until) = outer.next_window(&due);
             let start = due.of(half);
             if start >= end {
                 return;
@@ -219,7 +223,7 @@ impl<'p> Worker<'p> {
     }
 
     /// True if it is time to find out whether shards, which are in this `status` together, repeat themselves: it then has
-    /// mail about that for all others.
+    /// that in the batches for all others.
     pub fn compares(&mut self, status: &Status) -> bool {
         let until = self.reach();
         let skipper = self.skipper.as_mut();
@@ -241,7 +245,7 @@ impl<'p> Worker<'p> {
 
     /// No window goes beyond.
     fn limit(&self) -> Time {
-        let until = self.plan.config.stop.min(self.next_look);
+        let until = self.plan.config.stop.min(self.next_deadlock_check);
         until.min(self.shard.next_change(self.plan))
     }
 
@@ -262,7 +266,9 @@ impl<'p> Worker<'p> {
     /// Windows may go so far before something is done between them.
     fn reach(&self) -> Time {
         // Flows are read a window before one needs them.
-        let unread = self.horizon.saturating_sub(self.plan.turns.longest());
+        let unread = self
+            .flow_horizon
+            .saturating_sub(self.plan.schedule.longest());
         self.limit().min(unread)
     }
 
@@ -287,17 +293,17 @@ impl<'p> Worker<'p> {
     }
 
     /// Runs everything before `to`, which no packet can precede that has not been received yet. Flows that
-    /// start within two link delays are read, and known to their senders when mail was carried.
+    /// start within two link delays are read, and known to their senders since batches were exchanged.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] if a flow has no way to its receiver.
     pub fn advance(&mut self, to: Time) -> Result<(), Error> {
         let to = to.min(self.plan.config.stop);
-        let lookahead = self.plan.turns.outer.lookahead;
-        let known = self.horizon;
+        let lookahead = self.plan.schedule.outer.lookahead;
+        let known = self.flow_horizon;
         if to.saturating_add(lookahead) >= known {
-            self.horizon = self.inject(to.saturating_add(lookahead * 2))?;
+            self.flow_horizon = self.inject(to.saturating_add(lookahead * 2))?;
         }
         let to = to.min(known);
         while self.next() < to {

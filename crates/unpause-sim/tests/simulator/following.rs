@@ -241,7 +241,7 @@ proptest! {
         let one = run(&config);
         prop_assert_eq!(one.flows.len(), hosts * usize::from(steps));
         for parts in [2, 3, 7] {
-            let in_turn = unpause_sim::run_in_turn(&config, parts, &mut { watch }).expect("it runs");
+            let in_turn = unpause_sim::run_sequential(&config, parts, &mut { watch }).expect("it runs");
             prop_assert_eq!(&in_turn, &one);
             let threads = unpause_sim::run_threads(&config, parts, &mut { watch }).expect("it runs");
             prop_assert_eq!(&threads.flows, &one.flows);

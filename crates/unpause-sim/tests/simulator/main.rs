@@ -1,6 +1,5 @@
 //! The simulator from outside: configurations in, results out.
 
-mod apart;
 mod causes;
 mod cbfc;
 mod cioq;
@@ -12,6 +11,7 @@ mod datagrams;
 mod deadlock;
 mod egress_queues;
 mod exactness;
+mod exchange;
 mod fig1;
 mod following;
 mod frame_errors;
@@ -27,11 +27,11 @@ mod mechanisms;
 mod nic;
 mod nics;
 mod nvswitches;
+mod own_settings;
 mod paths;
 mod pfc;
 mod pipeline;
 mod pipelines;
-mod post;
 mod programs;
 mod properties;
 mod queueing;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use unpause_protocols::scheduler::{self, dwrr};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeKind, PortId};
-use unpause_sim::post::InTurn;
+use unpause_sim::exchange::Sequential;
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
 
@@ -197,7 +197,7 @@ proptest! {
     }
 
     /// The same run gives the same results: again, on more threads, with every probe, and with each node in a shard of
-    /// its own, where short links make no islands.
+    /// its own, where short links make no clusters.
     #[test]
     fn a_run_is_a_function_of_its_configuration(case in case(), scheme in 0usize..7) {
         let config = case.config(schemes()[scheme].1.clone(), us(400));
@@ -220,8 +220,8 @@ proptest! {
         prop_assert_eq!(probed.totals, threads.totals);
         prop_assert!(probed == threads);
         let shards: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
-        let post = &mut InTurn::new(shards.len());
-        let apart = unpause_sim::run_over(&config, &shards, post, go_on);
+        let exchange = &mut Sequential::new(shards.len());
+        let apart = unpause_sim::run_over(&config, &shards, exchange, go_on);
         prop_assert!(observed(&results) == observed(&apart.expect("it ran on one")));
     }
 }

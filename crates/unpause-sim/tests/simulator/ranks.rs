@@ -1,4 +1,4 @@
-//! Runs that several processes share out among them; here their letters go through channels.
+//! Runs that are distributed over several processes; here their messages go through channels.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::thread;
 use unpause_protocols::congestion_control::{self, hpcc};
 use unpause_protocols::congestion_point;
 use unpause_sim::config::{Config, DeadlockProbe, SchemeConfig};
-use unpause_sim::post::Ranks;
+use unpause_sim::exchange::Ranks;
 use unpause_sim::results::{FlowRecord, PortSample, Results};
 use unpause_sim::traffic::{FlowSpec, Transport};
 use unpause_sim::{Error, run_ranks, run_sampled};
@@ -31,12 +31,12 @@ impl Ranks for Rank {
         self.to.len()
     }
 
-    fn swap(&self, letters: &mut [Vec<u8>]) {
-        for (to, letter) in self.to.iter().zip(&mut *letters) {
-            to.send(std::mem::take(letter)).expect("nobody has gone");
+    fn exchange(&self, buffers: &mut [Vec<u8>]) {
+        for (to, buffer) in self.to.iter().zip(&mut *buffers) {
+            to.send(std::mem::take(buffer)).expect("nobody has gone");
         }
-        for (from, letter) in self.from.iter().zip(letters) {
-            *letter = from.lock().unwrap().recv().expect("nobody has gone");
+        for (from, buffer) in self.from.iter().zip(buffers) {
+            *buffer = from.lock().unwrap().recv().expect("nobody has gone");
         }
     }
 }

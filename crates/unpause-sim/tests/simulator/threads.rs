@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use unpause_protocols::units::Time;
 use unpause_sim::Error;
 use unpause_sim::config::{PfcThreshold, PipelineConfig, SwitchModel};
-use unpause_sim::post::{InTurn, Post, Worker};
+use unpause_sim::exchange::{Exchange, Sequential, Worker};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
@@ -104,7 +104,7 @@ fn threads_do_not_change_what_cuts_through() {
     }
 }
 
-/// Two sites with a long link between them, of as much to do, but so many nodes in one that it is no island: each runs by
+/// Two sites with a long link between them, of as much to do, but so many nodes in one that it is no cluster: each runs by
 /// itself for as long as that link takes.
 #[test]
 fn sites_far_apart_meet_seldom() {
@@ -170,20 +170,20 @@ fn hosts_run_ahead_of_mail() {
     let config = across(300);
     let mut ahead = 0;
     let drive = |workers: &mut [Worker<'_>]| {
-        let mut post = InTurn::new(workers.len());
+        let mut exchange = Sequential::new(workers.len());
         let hops = |workers: &[Worker<'_>]| workers.iter().map(Worker::packet_hops).sum::<u64>();
         loop {
             for worker in &mut *workers {
-                worker.send(&mut post);
+                worker.send(&mut exchange);
             }
             let before = hops(workers);
             for worker in &mut *workers {
                 worker.run_ahead();
             }
             ahead += hops(workers) - before;
-            let due = post.meet()?.due;
+            let due = exchange.synchronize()?.due;
             for worker in &mut *workers {
-                worker.receive(&mut post);
+                worker.receive(&mut exchange);
             }
             if due.earliest() >= config.stop {
                 return Ok(0);
@@ -193,8 +193,9 @@ fn hosts_run_ahead_of_mail() {
             }
         }
     };
-    let shard_of = unpause_sim::shares(&config, 2).expect("the run is valid");
-    let results = unpause_sim::run_apart(&config, &shard_of, drive).expect("the run is valid");
+    let shard_of = unpause_sim::shards_of_nodes(&config, 2).expect("the run is valid");
+    let results =
+        unpause_sim::run_unsynchronized(&config, &shard_of, drive).expect("the run is valid");
     let one = run(&config);
     assert!(results == one);
     // They send every third packet, data one way and ACKs the other.
@@ -202,7 +203,7 @@ fn hosts_run_ahead_of_mail() {
     assert!(ahead > of_hosts * 9 / 10, "{ahead} of {of_hosts}");
 }
 
-/// In a large fabric switches look ahead, which nobody else may notice. Large it is by hosts that have no part
+/// In a large fabric switches prefetch, which nobody else may notice. Large it is by hosts that have no part
 /// in it; those that do send to one that stops its switch by PFC.
 #[test]
 fn looking_ahead_changes_nothing() {

@@ -7,7 +7,7 @@ mod wall_clock;
 use std::io;
 
 use unpause_sim::config::Config;
-use unpause_sim::post::{GlobalPort, Ports};
+use unpause_sim::exchange::{GlobalPort, Ports};
 
 use crate::codec::Codec;
 use crate::medium::Medium;
@@ -22,7 +22,7 @@ pub use wall_clock::{Lateness, WallClock};
 /// busy.
 const PATIENCE_MS: i32 = 200;
 
-/// A pair of virtual Ethernet devices for each wire, in a network namespace for each share of nodes.
+/// A pair of virtual Ethernet devices for each wire, in a network namespace for each shard.
 ///
 /// Namespaces have no names: the kernel takes them and all devices in them back when this is dropped or the
 /// process ends, however it ends.
@@ -45,7 +45,7 @@ impl Veth {
         let ports = Ports::new(&config.fabric);
         let longest = Codec::longest(config);
         let ends = ends(config, split, &ports);
-        let namespaces = Namespaces::new(split.shares)?;
+        let namespaces = Namespaces::new(split.shards)?;
         namespaces.connect(&ends, longest)?;
         let mut sockets: Vec<Option<PacketSocket>> = Vec::new();
         sockets.resize_with(ports.transmitters.len(), || None);
@@ -60,15 +60,15 @@ impl Veth {
         })
     }
 
-    /// The sockets at the ports of each share.
+    /// The sockets at the ports of each shard.
     fn by_share(&mut self, split: &Split, ports: &Ports) -> Vec<Vec<(GlobalPort, PacketSocket)>> {
-        let mut all: Vec<Vec<_>> = (0..split.shares).map(|_| Vec::new()).collect();
+        let mut all: Vec<Vec<_>> = (0..split.shards).map(|_| Vec::new()).collect();
         for (port, socket) in self.sockets.iter_mut().enumerate() {
             // The node of a port is the peer of the port at the other end.
             let far = &ports.transmitters[self.peers[port] as usize];
             if let Some(socket) = socket.take() {
-                let share = split.share_of[far.peer as usize];
-                all[usize::from(share)].push((port as GlobalPort, socket));
+                let shard = split.shard_of[far.peer as usize];
+                all[usize::from(shard)].push((port as GlobalPort, socket));
             }
         }
         all
@@ -80,11 +80,11 @@ impl Veth {
     }
 }
 
-/// The ends of each wire: port and share.
+/// The ends of each wire: port and shard.
 fn ends(config: &Config, split: &Split, ports: &Ports) -> Vec<[(GlobalPort, u16); 2]> {
-    let share_of = |port: GlobalPort| {
+    let shard_of = |port: GlobalPort| {
         let node = ports.transmitters[port as usize].peer;
-        split.share_of[node as usize]
+        split.shard_of[node as usize]
     };
     // Ports are numbered node by node, each node's in the order of links.
     let mut next: Vec<GlobalPort> = ports.first.clone();
@@ -102,7 +102,7 @@ fn ends(config: &Config, split: &Split, ports: &Ports) -> Vec<[(GlobalPort, u16)
     let wires = split.wires.iter().map(|&link| {
         let (a, b) = all[link];
         // The node of a port is the peer of the port at the other end.
-        [(a, share_of(b)), (b, share_of(a))]
+        [(a, shard_of(b)), (b, shard_of(a))]
     });
     wires.collect()
 }

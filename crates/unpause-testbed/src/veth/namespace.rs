@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use unpause_sim::post::GlobalPort;
+use unpause_sim::exchange::GlobalPort;
 
 use super::socket::PacketSocket;
 
@@ -52,7 +52,7 @@ fn missing() -> Vec<&'static str> {
     missing.map(|(_, name)| *name).collect()
 }
 
-/// A network namespace for each share of nodes, kept by nothing but these files.
+/// A network namespace for each shard, kept by nothing but these files.
 pub struct Namespaces(Vec<File>);
 
 impl Namespaces {
@@ -81,16 +81,16 @@ impl Namespaces {
             .map_err(Unable::because("no network namespace can be made"))
     }
 
-    /// Path of the namespace of a share.
-    fn path(&self, share: u16) -> String {
-        let fd = self.0[usize::from(share)].as_raw_fd();
+    /// Path of the namespace of a shard.
+    fn path(&self, shard: u16) -> String {
+        let fd = self.0[usize::from(shard)].as_raw_fd();
         format!("/proc/{}/fd/{fd}", std::process::id())
     }
 
     /// Makes a pair of devices for each wire, for frames of up to `longest` bytes.
     pub fn connect(&self, wires: &[[(GlobalPort, u16); 2]], longest: usize) -> Result<(), Unable> {
-        let end = |(port, share): (GlobalPort, u16)| {
-            let (device, path) = (device(port), self.path(share));
+        let end = |(port, shard): (GlobalPort, u16)| {
+            let (device, path) = (device(port), self.path(shard));
             format!("{device} mtu {longest} netns {path}")
         };
         let lines = wires
@@ -126,8 +126,8 @@ impl Namespaces {
         longest: usize,
     ) -> Result<Vec<(GlobalPort, PacketSocket)>, Unable> {
         let ends: Vec<(GlobalPort, u16)> = wires.iter().flatten().copied().collect();
-        let open = |&(port, share): &(GlobalPort, u16)| {
-            let namespace = self.0[usize::from(share)].as_raw_fd();
+        let open = |&(port, shard): &(GlobalPort, u16)| {
+            let namespace = self.0[usize::from(shard)].as_raw_fd();
             // SAFETY: no pointers are passed.
             if unsafe { libc::setns(namespace, libc::CLONE_NEWNET) } != 0 {
                 return Err(io::Error::last_os_error());

@@ -1,4 +1,4 @@
-//! Real time: each share of nodes is a thread that does what is due when it is due.
+//! Real time: each shard is a thread that does what is due when it is due.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
-use unpause_sim::post::{Due, GlobalPort, Mail, Ports, Post, Status, Worker};
+use unpause_sim::exchange::{Batch, Exchange, GlobalPort, NextEvents, Ports, Status, Worker};
 use unpause_sim::{Error, Progress, Watch};
 
 use super::Veth;
@@ -67,7 +67,7 @@ impl<'c> WallClock<'c> {
     ///
     /// # Errors
     ///
-    /// [`Error::Interrupted`] if `watch` said so; [`Error::Post`] if frames cannot be sent.
+    /// [`Error::Interrupted`] if `watch` said so; [`Error::Exchange`] if frames cannot be sent.
     pub fn drive(
         mut self,
         workers: &mut [Worker<'_>],
@@ -78,7 +78,7 @@ impl<'c> WallClock<'c> {
             config: self.config,
             inboxes: workers
                 .iter()
-                .map(|_| Mutex::new(Mail::default()))
+                .map(|_| Mutex::new(Batch::default()))
                 .collect(),
             ready: Barrier::new(workers.len() + 1),
             origin_ns: Mutex::new(0),
@@ -149,8 +149,8 @@ fn sum(stations: Vec<Station<'_>>, not_permitted: Vec<&'static str>) -> (Tally, 
 /// What threads share.
 struct Shared<'c> {
     config: &'c Config,
-    /// By share: flows to come.
-    inboxes: Vec<Mutex<Mail>>,
+    /// By shard: flows to come.
+    inboxes: Vec<Mutex<Batch>>,
     ready: Barrier,
     /// The time of day at which simulated time begins, ns.
     origin_ns: Mutex<u64>,
@@ -207,7 +207,7 @@ fn since(origin_ns: u64, at_ns: u64) -> Time {
     Time::from_ns(at_ns.saturating_sub(origin_ns))
 }
 
-/// A thread's share of the nodes, with its ports.
+/// A thread's shard, with its ports.
 struct Station<'s> {
     shared: &'s Shared<'s>,
     codec: Codec<'s>,
@@ -217,7 +217,7 @@ struct Station<'s> {
     reached: Time,
     /// By port: when the last bit of the last frame was in.
     line_free: Vec<Time>,
-    mail: Mail,
+    batch: Batch,
     frame: Vec<u8>,
     tally: Tally,
     late_us: Vec<u32>,
@@ -233,7 +233,7 @@ impl<'s> Station<'s> {
         shared: &'s Shared<'s>,
         sockets: Vec<(GlobalPort, PacketSocket)>,
     ) -> Result<Self, Error> {
-        let codec = Codec::new(shared.config).map_err(Error::Post)?;
+        let codec = Codec::new(shared.config).map_err(Error::Exchange)?;
         let ports = codec.ports().transmitters.len();
         Ok(Self {
             shared,
@@ -242,7 +242,7 @@ impl<'s> Station<'s> {
             origin_ns: 0,
             reached: Time::ZERO,
             line_free: vec![Time::ZERO; ports],
-            mail: Mail::default(),
+            batch: Batch::default(),
             frame: vec![0; Codec::longest(shared.config)],
             tally: Tally::default(),
             // Half a million frames before it has to grow.
@@ -283,7 +283,7 @@ impl<'s> Station<'s> {
             self.reached = now;
             worker.send(self);
             if let Some(why) = self.failed.take() {
-                return Err(Error::Post(why));
+                return Err(Error::Exchange(why));
             }
             let now = since(self.origin_ns, time_of_day());
             let until = worker.next().min(stop).saturating_sub(now);
@@ -313,14 +313,14 @@ impl<'s> Station<'s> {
             self.too_late += 1;
         }
         packet.time = arrival.max(self.reached);
-        self.mail.packets.push((port, packet));
+        self.batch.packets.push((port, packet));
     }
 }
 
-impl Post for Station<'_> {
-    fn send(&mut self, _shard: usize, _status: Status, outboxes: &mut [Mail]) {
-        for (mail, inbox) in outboxes.iter_mut().zip(&self.shared.inboxes) {
-            for (port, packet) in mail.packets.drain(..) {
+impl Exchange for Station<'_> {
+    fn send(&mut self, _shard: usize, _status: Status, outboxes: &mut [Batch]) {
+        for (batch, inbox) in outboxes.iter_mut().zip(&self.shared.inboxes) {
+            for (port, packet) in batch.packets.drain(..) {
                 let length = self.codec.encode(port, &packet, &mut self.frame);
                 let from = self.codec.ports().transmitters[port as usize].peer_port;
                 let socket = self.sockets.iter().find(|(own, _)| *own == from);
@@ -337,22 +337,22 @@ impl Post for Station<'_> {
                     self.failed = Some(format!("a frame cannot be sent: {error}"));
                 }
             }
-            if !mail.is_empty() {
+            if !batch.is_empty() {
                 let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-                inbox.append(mail);
+                inbox.append(batch);
             }
         }
     }
 
     /// Nobody is waited for.
-    fn meet(&mut self) -> Result<Status, Error> {
-        Ok(Status::due(Due::both(self.reached)))
+    fn synchronize(&mut self) -> Result<Status, Error> {
+        Ok(Status::due(NextEvents::both(self.reached)))
     }
 
-    fn deliver(&mut self, shard: usize, mut hand_over: impl FnMut(&mut Mail)) {
+    fn deliver(&mut self, shard: usize, mut take: impl FnMut(&mut Batch)) {
         let inbox = &self.shared.inboxes[shard];
         let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        self.mail.append(&mut inbox);
+        self.batch.append(&mut inbox);
         drop(inbox);
         let mut sockets = std::mem::take(&mut self.sockets);
         for (port, socket) in &mut sockets {
@@ -363,7 +363,7 @@ impl Post for Station<'_> {
             while socket.receive(&mut take).is_some() {}
         }
         self.sockets = sockets;
-        hand_over(&mut self.mail);
+        take(&mut self.batch);
     }
 
     fn interrupt(&mut self) {

@@ -8,7 +8,7 @@ use std::path::Path;
 use unpause_protocols::units::Time;
 use unpause_scenario::Scenario;
 use unpause_sim::config::Config;
-use unpause_sim::post::Post;
+use unpause_sim::exchange::Exchange;
 use unpause_sim::results::Results;
 use unpause_testbed::{LockStep, Medium, Split, Tally};
 
@@ -53,15 +53,15 @@ impl Bed {
 
     /// The same over frames.
     pub fn lock_step<M: Medium>(&self, medium: M) -> (Results, Tally) {
-        let mut post = self.post(medium);
-        let results = self.run(&mut post);
-        (results, post.tally().clone())
+        let mut exchange = self.post(medium);
+        let results = self.run(&mut exchange);
+        (results, exchange.tally().clone())
     }
 
-    /// Runs it with mail carried by `post`.
-    pub fn run(&self, post: &mut impl Post) -> Results {
+    /// Runs it with packets carried by `exchange`.
+    pub fn run(&self, exchange: &mut impl Exchange) -> Results {
         let go_on = &mut |_| ControlFlow::Continue(());
-        let run = unpause_sim::run_over(&self.config, &self.split.share_of, post, go_on);
+        let run = unpause_sim::run_over(&self.config, &self.split.shard_of, exchange, go_on);
         run.expect("it can be run")
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use unpause_protocols::units::Time;
 
 use super::progress::Progress;
+use crate::engine::batch::FlowStart;
 use crate::engine::log::Log;
-use crate::engine::mail::FlowStart;
 use crate::jobs::Job;
 use crate::jobs::RankIteration;
 use crate::jobs::collected::Taken;

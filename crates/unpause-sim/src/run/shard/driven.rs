@@ -34,11 +34,11 @@ impl Shard {
     }
 
     /// Runs `host` up to instant `now`, and the arrivals and timers of that instant, but starts no flow there. The calendar stays
-    /// as it is, because the host has yet to run through the rest of its turn.
+    /// as it is, because the host has yet to run through the rest of its window.
     pub fn run_to_instant(&mut self, plan: &Plan<'_>, host: NodeId, now: Time) {
-        let mut mailed = Time::NEVER;
+        let mut first_sent = Time::NEVER;
         let start = self.calendar.next[host as usize];
-        let (nodes, mut window) = self.open(plan, (start, now), &mut mailed);
+        let (nodes, mut window) = self.open(plan, (start, now), &mut first_sent);
         if let Some(Node::Host(host)) = &mut nodes[host as usize] {
             host.run(&mut window);
             window.end = now + Time::from_ps(1);

@@ -1,6 +1,6 @@
 //! Flows that begin: their receivers and senders hear of them.
 
-use crate::engine::mail::FlowStart;
+use crate::engine::batch::FlowStart;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 
@@ -30,8 +30,8 @@ impl Shard {
             self.host(start.spec.src).schedule(start);
             self.calendar.wake(start.spec.src, start.spec.start);
         } else {
-            let half = plan.turns.outer.of(start.spec.src);
-            self.mailed.add(half, start.spec.start);
+            let half = plan.schedule.outer.of(start.spec.src);
+            self.first_sent.add(half, start.spec.start);
             self.outboxes[to as usize].starts.push(start);
         }
     }

@@ -18,7 +18,7 @@ mod steps;
 use unpause_protocols::units::Time;
 
 use crate::config::Skipping;
-use crate::engine::post::Status;
+use crate::engine::exchange::Status;
 use crate::engine::recorded::Recorded;
 use crate::engine::repeat::Repeat;
 use crate::fabric::rng::mix;

@@ -5,7 +5,7 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::post::Status;
+use crate::engine::exchange::Status;
 use crate::plan::Plan;
 use crate::run::shard::Shard;
 
@@ -35,7 +35,7 @@ impl Steps {
         (!plan.config.jobs.is_empty()).then(|| Self {
             last: 0,
             windows: 0,
-            longest: plan.turns.longest(),
+            longest: plan.schedule.longest(),
             cut: Time::NEVER,
             again: false,
         })

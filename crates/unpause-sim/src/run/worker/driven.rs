@@ -1,10 +1,10 @@
 //! A run that somebody drives, who adds flows when others have ended.
 //!
-//! All packets that can arrive at a host in a turn are in flight when it begins, so the instants at which flows may end are
-//! known. Before the turn is run, the hosts concerned are brought to these instants one by one, in order of time:
+//! All packets that can arrive at a host in a window are in flight when it begins, so the instants at which flows may end are
+//! known. Before the window is run, the hosts concerned are brought to these instants one by one, in order of time:
 //! arrivals of that instant are executed, and no flow has started. Whoever drives the run is told what has ended, and the
 //! flows that it adds start at the very instant, as if they had been there before: no host has gone beyond it. When
-//! nothing is left that may end, all nodes of the half run through the turn as in any other run.
+//! nothing is left that may end, all nodes of the half run through the window as in any other run.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::engine::log::Ended;
 use crate::fabric::NodeId;
 use crate::outcome::results::{Deadlock, Results};
 use crate::plan::Plan;
-use crate::plan::turns::{Due, Half};
+use crate::plan::schedule::{Half, NextEvents};
 use crate::run::report::{self, End};
 use crate::traffic::FlowSpec;
 
@@ -58,7 +58,7 @@ pub struct Driven<'p> {
 }
 
 impl<'p> Driven<'p> {
-    /// Before the first window of a run whose plan is [for a driver](crate::plan::turns::Turns::for_driver).
+    /// Before the first window of a run whose plan is [for a driver](crate::plan::schedule::Schedule::for_driver).
     ///
     /// # Errors
     ///
@@ -68,7 +68,9 @@ impl<'p> Driven<'p> {
         let hosts: Vec<NodeId> = (0..nodes as NodeId)
             .filter(|node| plan.is_host(*node))
             .collect();
-        let half = hosts.first().map_or(0, |host| plan.turns.outer.of(*host));
+        let half = hosts
+            .first()
+            .map_or(0, |host| plan.schedule.outer.of(*host));
         Ok(Self {
             worker: Worker::new(plan, &vec![0; nodes], 0, 1)?,
             hosts,
@@ -128,7 +130,7 @@ impl<'p> Driven<'p> {
             if self.is_over(start) {
                 return Ok(Reached::Over(self.end()));
             }
-            let (half, end) = self.worker.plan.turns.outer.turn(&due);
+            let (half, end) = self.worker.plan.schedule.outer.next_window(&due);
             let mut end = self.shorten(start, end);
             if half == self.half {
                 self.find_ends(start, end);
@@ -146,7 +148,7 @@ impl<'p> Driven<'p> {
         }
     }
 
-    /// Goes to the instant `first` at which flows may end, or to `limit` if that is earlier, in a turn up to `end`.
+    /// Goes to the instant `first` at which flows may end, or to `limit` if that is earlier, in a window up to `end`.
     fn step(&mut self, first: Time, limit: Time, end: Time) -> Result<Option<Reached>, Error> {
         if first > limit {
             return Ok(Some(Reached::Limit));
@@ -182,7 +184,7 @@ impl<'p> Driven<'p> {
             if self.is_over(start) {
                 break;
             }
-            let (half, end) = self.worker.plan.turns.outer.turn(&due);
+            let (half, end) = self.worker.plan.schedule.outer.next_window(&due);
             self.run(half, start, self.shorten(start, end))?;
         }
         let at = self.end();
@@ -198,7 +200,7 @@ impl<'p> Driven<'p> {
 
     /// Beyond the instant at which hosts are, switches may be by so much: nothing that hosts do then comes sooner.
     pub fn ahead(&self) -> Time {
-        self.worker.plan.turns.outer.lookahead
+        self.worker.plan.schedule.outer.lookahead
     }
 
     /// Packets that have gone over a link.
@@ -207,7 +209,7 @@ impl<'p> Driven<'p> {
     }
 
     /// When each half has something to do.
-    fn due(&mut self) -> Due {
+    fn due(&mut self) -> NextEvents {
         let mut due = self.worker.shard.due();
         due.add(self.half, self.worker.next_flow());
         due
@@ -218,21 +220,21 @@ impl<'p> Driven<'p> {
         self.deadlock.as_ref().map_or(self.stop, |(at, _)| *at)
     }
 
-    /// True if it is over before a turn that starts at `start`, by its time or by a deadlock.
+    /// True if it is over before a window that starts at `start`, by its time or by a deadlock.
     fn is_over(&mut self, start: Time) -> bool {
-        if self.deadlock.is_none() && self.worker.looks(start.min(self.stop)) {
+        if self.deadlock.is_none() && self.worker.checks_deadlock(start.min(self.stop)) {
             self.deadlock = self.worker.deadlock(start.min(self.stop));
         }
         self.deadlock.is_some() || start >= self.stop
     }
 
-    /// Where a turn from `start` has to end that would go up to `end`, if nobody has to be told anything.
+    /// Where a window from `start` has to end that would go up to `end`, if nobody has to be told anything.
     fn shorten(&self, start: Time, end: Time) -> Time {
         let longest = start.saturating_add(LONGEST_WINDOW);
         end.min(longest).min(self.stop).min(self.worker.limit())
     }
 
-    /// Finds out when flows may end in a turn of the hosts from `start` to `end`, unless that is known.
+    /// Finds out when flows may end in a window of the hosts from `start` to `end`, unless that is known.
     fn find_ends(&mut self, start: Time, end: Time) {
         if self.known > start {
             return;

@@ -4,8 +4,8 @@
 //! class): a packet counts at its ingress from reception until it starts to leave.
 
 mod admission;
-mod apart;
 mod memory;
+mod own_settings;
 mod trimming;
 
 use unpause_protocols::congestion_point::qcn::Selection;
@@ -19,8 +19,8 @@ use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
-use apart::{Apart, Terms};
 use memory::{Account, LossyLimit, Pool, Shift};
+use own_settings::{OwnSettings, Terms};
 
 /// The shared buffer.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct SharedBuffer {
     pool: Pool,
     threshold: PfcThreshold,
     /// Where ports or priorities differ: their settings.
-    apart: Option<Box<Apart>>,
+    own_settings: Option<Box<OwnSettings>>,
     /// Bit c set: class c has PFC here.
     lossless: u8,
     /// Largest lossy queue through which a packet passes that finds it empty.
@@ -65,7 +65,7 @@ impl SharedBuffer {
             };
             Account::new(headroom, Shift::new(shift))
         };
-        let apart = Apart::new(id, plan);
+        let own_settings = OwnSettings::new(id, plan);
         let model = Self {
             pool: Pool {
                 size: pool_bytes(id, plan),
@@ -73,11 +73,11 @@ impl SharedBuffer {
                 headroom_size: config.pfc.headroom_pool_bytes.unwrap_or(u64::MAX),
                 headroom_used: 0,
             },
-            threshold: match config.cbfc.is_some() || apart.is_some() {
+            threshold: match config.cbfc.is_some() || own_settings.is_some() {
                 true => memory::ELSEWHERE,
                 false => own.threshold,
             },
-            apart,
+            own_settings,
             lossless: own.lossless,
             lossy_bytes: match config.lossy_shift {
                 None => own.lossy_queue_bytes,
@@ -111,11 +111,11 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
     let own = plan.switch_settings(id);
     let transmitters = plan.ports.transmitters_of(id);
     let classes = plan.classes.count() as u8;
-    let set_apart = plan.set_apart(id);
+    let reserved_headroom = plan.reserved_headroom(id);
     let lossless = u64::from(own.lossless.count_ones());
     let lossy = u64::from(classes) - lossless;
     match (own.buffer_bytes, own.threshold) {
-        (Some(bytes), _) => bytes.saturating_sub(set_apart),
+        (Some(bytes), _) => bytes.saturating_sub(reserved_headroom),
         (None, PfcThreshold::Static { xoff_bytes, .. }) => {
             let data = lossy.saturating_sub(1);
             let lossy = data.saturating_mul(own.lossy_queue_bytes);
@@ -190,8 +190,8 @@ impl Chassis<SharedBuffer> {
             threshold: self.model.threshold,
             most: None,
         };
-        if self.model.apart.is_some() {
-            self.take_in_apart(now, packet, way, window);
+        if self.model.own_settings.is_some() {
+            self.take_in_by_own_settings(now, packet, way, window);
         } else if self.is_closed(way.to, way.class) {
             self.lose_at_port(packet, way, window);
         } else if self.admit(now, packet, way, terms, window) {
@@ -288,8 +288,8 @@ impl Model for SharedBuffer {
 
     fn xoff_with(switch: &Chassis<Self>, index: usize, free: u64) -> Option<u64> {
         let model = &switch.model;
-        let threshold = match &model.apart {
-            Some(apart) => apart.threshold(index),
+        let threshold = match &model.own_settings {
+            Some(it) => it.threshold(index),
             None => model.threshold,
         };
         let source = &switch.ingress[index].source;
@@ -300,7 +300,7 @@ impl Model for SharedBuffer {
         let Self {
             pool,
             threshold: _,
-            apart: _,
+            own_settings: _,
             lossless: _,
             lossy_bytes: _,
             lossy: _,
@@ -327,13 +327,13 @@ impl Model for SharedBuffer {
             pool,
             threshold,
             lossless,
-            apart,
+            own_settings,
             ..
         } = &mut switch.model;
         // Of a lossy class an account holds nothing. Which it is cannot be foreseen, and is not asked.
         if matches!(threshold, PfcThreshold::Reserved { .. }) {
-            if apart.is_some() {
-                return switch.left_apart(now, packet, way, window);
+            if own_settings.is_some() {
+                return switch.left_by_own_settings(now, packet, way, window);
             }
             if *lossless >> class & 1 == 0 {
                 return pool.give(u64::from(bytes));

@@ -2,7 +2,7 @@
 
 mod interrupted;
 mod refusals;
-mod turns;
+mod windows;
 
 use std::ops::ControlFlow;
 
@@ -145,7 +145,7 @@ fn assert_as_scenario(config: &Config, flow: FlowSettings, program: &mut Program
     let listed = as_scenario(config, flow, program, &driven, closed);
     for threads in 1..=3 {
         let go_on = &mut |_| ControlFlow::Continue(());
-        let same = unpause_sim::run_in_turn(&listed, threads, go_on).expect("it is valid");
+        let same = unpause_sim::run_sequential(&listed, threads, go_on).expect("it is valid");
         assert_same(&driven, &same);
         assert!(same == driven, "as a scenario on {threads} shards");
     }
@@ -237,7 +237,7 @@ proptest! {
     }
 }
 
-/// Two racks whose cables are short, which are islands in a run that nobody drives.
+/// Two racks whose cables are short, which are clusters in a run that nobody drives.
 fn racks() -> Config {
     let mut net = Net::default();
     let spine = net.switch();
@@ -254,7 +254,7 @@ fn racks() -> Config {
 }
 
 #[test]
-fn islands_do_not_matter() {
+fn clusters_do_not_matter() {
     let config = racks();
     let mut program = Program::new(&config, 5, 200, 40_000);
     let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);

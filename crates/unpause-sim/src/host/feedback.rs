@@ -1,4 +1,4 @@
-//! A flow at its sender: what it hears, and what follows.
+//! A flow at its sender: feedback that it receives, and what follows.
 
 use rand_core::Rng;
 use unpause_protocols::congestion_control::{Ack, Loss, Mechanism};
@@ -6,7 +6,7 @@ use unpause_protocols::loss_recovery::{Feedback, Repair as _};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::said::{Said, Trim};
+use super::ack_info::{AckInfo, Trim};
 use super::selective::Recovery;
 use super::sender::Sender;
 
@@ -19,30 +19,30 @@ impl Sender {
     }
 
     /// Packets before `seq` have arrived.
-    pub fn on_ack(&mut self, now: Time, seq: u32, said: &Said<'_>, mut recovery: Recovery<'_>) {
+    pub fn on_ack(&mut self, now: Time, seq: u32, info: &AckInfo<'_>, mut recovery: Recovery<'_>) {
         let news = recovery.on_ack(&mut self.recovery, now, Feedback::cumulative(seq));
-        self.tell(now, news, said, &mut recovery);
+        self.tell(now, news, info, &mut recovery);
     }
 
     /// Reports an acknowledgement of this many packets to the law.
     #[inline]
-    fn tell(&mut self, now: Time, packets: u32, said: &Said<'_>, recovery: &mut Recovery<'_>) {
+    fn tell(&mut self, now: Time, packets: u32, info: &AckInfo<'_>, recovery: &mut Recovery<'_>) {
         let sent = match recovery {
             Recovery::GoBackN(_) => self.recovery.next(),
             Recovery::SelectiveRepeat(_) => self.recovery.highest(),
         };
         let bytes_of = |packets: u32| u64::from(packets) * u64::from(self.packet_bytes);
         self.law.on_ack(&Ack {
-            rtt: said.rtt,
+            rtt: info.rtt,
             bytes: bytes_of(packets),
-            ce: said.ce,
+            ce: info.ce,
             acknowledged: bytes_of(self.recovery.unacknowledged()),
             sent: bytes_of(sent),
-            telemetry: said.hops,
-            digest: said.digest,
+            telemetry: info.hops,
+            digest: info.digest,
             ..Ack::at(now)
         });
-        self.hear(recovery);
+        self.apply_law(recovery);
     }
 
     /// The receiver misses the packet of this number, and may keep a later one. True if packets count as lost.
@@ -50,7 +50,7 @@ impl Sender {
         &mut self,
         now: Time,
         feedback: Feedback,
-        said: &Said<'_>,
+        info: &AckInfo<'_>,
         mut recovery: Recovery<'_>,
     ) -> bool {
         let in_flight = self.in_flight(&recovery);
@@ -58,7 +58,7 @@ impl Sender {
         if let Some(gap) = recovery.on_nak(&mut self.recovery, now, feedback) {
             lost = gap.lost;
             self.burst_over |= lost;
-            self.tell(now, gap.news, said, &mut recovery);
+            self.tell(now, gap.news, info, &mut recovery);
             if lost {
                 let arrived = u64::from(gap.news) * u64::from(self.packet_bytes);
                 let in_flight = in_flight.saturating_sub(arrived);
@@ -70,7 +70,13 @@ impl Sender {
 
     /// A switch has trimmed a packet.
     #[cold]
-    pub fn on_trim(&mut self, now: Time, trim: Trim, said: &Said<'_>, mut recovery: Recovery<'_>) {
+    pub fn on_trim(
+        &mut self,
+        now: Time,
+        trim: Trim,
+        info: &AckInfo<'_>,
+        mut recovery: Recovery<'_>,
+    ) {
         let in_flight = self.in_flight(&recovery);
         let Trim {
             before,
@@ -81,15 +87,15 @@ impl Sender {
             return;
         };
         if gap.news > 0 {
-            let said = Said { rtt: None, ..*said };
-            self.tell(now, gap.news, &said, &mut recovery);
+            let info = AckInfo { rtt: None, ..*info };
+            self.tell(now, gap.news, &info, &mut recovery);
         }
         if gap.lost {
             self.burst_over = true;
             let arrived = u64::from(gap.news) * u64::from(self.packet_bytes);
             let loss = Loss::Trim {
                 bytes: self.packet_bytes,
-                rtt: said.rtt,
+                rtt: info.rtt,
                 last_hop,
             };
             self.lose(now, loss, in_flight.saturating_sub(arrived), &mut recovery);
@@ -103,7 +109,7 @@ impl Sender {
 
     fn lose(&mut self, now: Time, loss: Loss, in_flight: u64, recovery: &mut Recovery<'_>) {
         self.law.on_loss(now, loss, in_flight);
-        self.hear(recovery);
+        self.apply_law(recovery);
     }
 
     /// The window may have moved or changed, if the law has one: whole packets, and one at least.
@@ -139,7 +145,7 @@ impl Sender {
     ) {
         self.notifications += 1;
         self.law.on_notification(now, notification, rng);
-        self.hear(&mut recovery);
+        self.apply_law(&mut recovery);
     }
 
     /// When [`Sender::on_timer`] is due.
@@ -152,7 +158,7 @@ impl Sender {
     pub fn on_timer<R: Rng>(&mut self, now: Time, mut recovery: Recovery<'_>, rng: &mut R) {
         if self.law_timer <= now {
             self.law.on_timer(now, rng);
-            self.hear(&mut recovery);
+            self.apply_law(&mut recovery);
         }
         let in_flight = self.in_flight(&recovery);
         if recovery.on_timer(&mut self.recovery, now) {

@@ -24,7 +24,7 @@ pub struct FlowStart {
 
 /// What one shard sends another between windows.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Mail {
+pub struct Batch {
     /// Packets, and the ports that they arrive at; those of a port in the order of arrival.
     #[serde(skip)]
     pub packets: Vec<(GlobalPort, Packet)>,
@@ -38,7 +38,7 @@ pub struct Mail {
     pub(crate) repeats: Vec<Repeat>,
 }
 
-impl Mail {
+impl Batch {
     /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()

@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 
 /// What an acknowledgement says beside its number.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct AckInfo<'a> {
     /// The round trip, if it measures one.
     pub rtt: Option<Time>,
     /// Its packet was marked.

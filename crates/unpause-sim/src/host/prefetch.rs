@@ -1,5 +1,5 @@
-//! What hosts will touch in a window, asked of the memory before they run, in rounds: what one reads, the round before
-//! has asked for.
+//! Prefetching of what hosts will touch in a window, before they run, in rounds: what a round reads, the round before has
+//! prefetched.
 
 use std::mem::offset_of;
 
@@ -9,7 +9,7 @@ use crate::engine::window::Window;
 use crate::fabric::packet::Kind;
 use crate::prefetch::{prefetch, prefetch_first, prefetch_front};
 
-/// A round of asking.
+/// A round of prefetching.
 pub type Round = fn(&Host, &Window<'_, '_>);
 
 /// All of them, in order.
@@ -21,12 +21,12 @@ pub const ROUNDS: [Round; 4] = [
 ];
 
 impl Host {
-    /// Asks for what packets touch of it.
+    /// Prefetches what packets touch of it.
     pub fn prefetch(&self) {
         prefetch_front::<{ offset_of!(Self, pending_pauses) }, _>(self);
     }
 
-    /// Asks for its link, and for what is first in its heaps and queues.
+    /// Prefetches its link, and what is first in its heaps and queues.
     fn prefetch_link(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch(self.id);
         window.inboxes.prefetch(self.end.transmitter.peer);
@@ -36,7 +36,7 @@ impl Host {
         prefetch_first(&self.classes);
     }
 
-    /// Asks for what arrives, where it will put what it sends, and who sends next.
+    /// Prefetches what arrives, where it will put what it sends, and who sends next.
     fn prefetch_packets(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch_packets(self.id);
         window.inboxes.prefetch_push(self.end.transmitter.peer);
@@ -48,7 +48,7 @@ impl Host {
         }
     }
 
-    /// Asks for the flow of the packet that arrives first.
+    /// Prefetches the flow of the packet that arrives first.
     fn prefetch_flows(&self, window: &Window<'_, '_>) {
         let Some(packet) = window.inboxes.first(self.id) else {
             return;

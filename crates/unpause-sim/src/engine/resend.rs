@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::Time;
 
-use super::retry::Sent;
+use super::link_retry::Sent;
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::{GlobalPort, Transmitter};

@@ -1,9 +1,9 @@
-//! Runs whose shards' mail goes another way than between threads.
+//! Runs whose shards exchange batches in another way than between threads.
 
 use std::ops::ControlFlow;
 
 use unpause_sim::config::Config;
-use unpause_sim::post::{InTurn, Mail, Post, Status};
+use unpause_sim::exchange::{Batch, Exchange, Sequential, Status};
 use unpause_sim::results::Results;
 use unpause_sim::{Error, run_over};
 
@@ -25,12 +25,17 @@ fn incast() -> Config {
 }
 
 /// Every node in a shard of its own.
-fn apart(config: &Config, post: &mut impl Post) -> Result<Results, Error> {
+fn each_node(config: &Config, exchange: &mut impl Exchange) -> Result<Results, Error> {
     let shards: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
-    run_over(config, &shards, post, &mut |_| ControlFlow::Continue(()))
+    run_over(
+        config,
+        &shards,
+        exchange,
+        &mut |_| ControlFlow::Continue(()),
+    )
 }
 
-/// What goes wrong with mail.
+/// What goes wrong with batches.
 enum Fault {
     /// One data packet in so many is lost.
     Loses(u64),
@@ -39,7 +44,7 @@ enum Fault {
 }
 
 struct Faulty {
-    inner: InTurn,
+    inner: Sequential,
     fault: Fault,
     meetings: u64,
     seen: u64,
@@ -49,7 +54,7 @@ struct Faulty {
 impl Faulty {
     fn new(config: &Config, fault: Fault) -> Self {
         Self {
-            inner: InTurn::new(config.fabric.nodes.len()),
+            inner: Sequential::new(config.fabric.nodes.len()),
             fault,
             meetings: 0,
             seen: 0,
@@ -58,11 +63,11 @@ impl Faulty {
     }
 }
 
-impl Post for Faulty {
-    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]) {
+impl Exchange for Faulty {
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Batch]) {
         if let Fault::Loses(one_in) = self.fault {
-            for mail in &mut *outboxes {
-                mail.packets.retain(|(_, packet)| {
+            for batch in &mut *outboxes {
+                batch.packets.retain(|(_, packet)| {
                     self.seen += u64::from(packet.kind.is_data());
                     let lost = packet.kind.is_data() && self.seen.is_multiple_of(one_in);
                     self.lost += u64::from(lost);
@@ -73,16 +78,16 @@ impl Post for Faulty {
         self.inner.send(shard, status, outboxes);
     }
 
-    fn meet(&mut self) -> Result<Status, Error> {
+    fn synchronize(&mut self) -> Result<Status, Error> {
         self.meetings += 1;
         match self.fault {
-            Fault::Fails(at) if at == self.meetings => Err(Error::Post("cut".into())),
-            _ => self.inner.meet(),
+            Fault::Fails(at) if at == self.meetings => Err(Error::Exchange("cut".into())),
+            _ => self.inner.synchronize(),
         }
     }
 
-    fn deliver(&mut self, shard: usize, hand_over: impl FnMut(&mut Mail)) {
-        self.inner.deliver(shard, hand_over);
+    fn deliver(&mut self, shard: usize, take: impl FnMut(&mut Batch)) {
+        self.inner.deliver(shard, take);
     }
 
     fn interrupt(&mut self) {
@@ -97,28 +102,28 @@ impl Post for Faulty {
 #[test]
 fn a_shard_for_each_node_has_the_same_results() {
     let config = incast();
-    let mut post = InTurn::new(config.fabric.nodes.len());
-    assert!(apart(&config, &mut post).expect("the run is valid") == run(&config));
+    let mut exchange = Sequential::new(config.fabric.nodes.len());
+    assert!(each_node(&config, &mut exchange).expect("the run is valid") == run(&config));
 }
 
 #[test]
 fn packets_lost_between_shards_are_sent_again() {
     let config = incast();
-    let mut post = Faulty::new(&config, Fault::Loses(100));
-    let results = apart(&config, &mut post).expect("the run is valid");
-    assert!(post.lost > 0);
+    let mut exchange = Faulty::new(&config, Fault::Loses(100));
+    let results = each_node(&config, &mut exchange).expect("the run is valid");
+    assert!(exchange.lost > 0);
     let again: u64 = results
         .flows
         .iter()
         .map(|it| it.retransmitted_packets)
         .sum();
-    assert!(again >= post.lost, "{again} of {}", post.lost);
+    assert!(again >= exchange.lost, "{again} of {}", exchange.lost);
     assert!(results.flows.iter().all(|flow| flow.fct.is_some()));
 }
 
 #[test]
-fn mail_that_cannot_be_carried_ends_the_run() {
+fn a_batch_that_cannot_be_carried_ends_the_run() {
     let config = incast();
-    let ended = apart(&config, &mut Faulty::new(&config, Fault::Fails(10)));
-    assert_eq!(ended, Err(Error::Post("cut".into())));
+    let ended = each_node(&config, &mut Faulty::new(&config, Fault::Fails(10)));
+    assert_eq!(ended, Err(Error::Exchange("cut".into())));
 }

@@ -1,5 +1,5 @@
-//! What the packets of a window will touch, asked of the memory before they are taken: in a large fabric none of
-//! it is in the cache, and misses that overlap cost little more than one.
+//! Prefetching of what the packets of a window will touch, before they are taken: in a large fabric none of it is in the cache, and
+//! misses that overlap cost little more than one.
 
 use super::chassis::{Chassis, Model};
 use super::egress::Queue;
@@ -8,13 +8,13 @@ use crate::engine::window::Window;
 use crate::fabric::packet::Kind;
 use crate::prefetch::prefetch;
 
-/// Packets that are looked at together.
+/// Packets that are prefetched together.
 const BLOCK: usize = 16;
 
 impl<M: Model> Chassis<M> {
-    /// Asks for what ports need that become free in the window, and the first packets.
+    /// Prefetches what ports need that become free in the window, and the first packets.
     #[inline(never)]
-    pub(super) fn look_ahead_first(&mut self, window: &mut Window<'_, '_>) {
+    pub(super) fn prefetch_first_block(&mut self, window: &mut Window<'_, '_>) {
         let free = || self.ready.before(window.end).map(usize::from);
         free().for_each(|port| prefetch(&self.ports[port]));
         free().for_each(|port| self.prefetch_queue(port, window));
@@ -26,21 +26,21 @@ impl<M: Model> Chassis<M> {
                 .inboxes
                 .prefetch_push(self.ports[port].end.transmitter.peer);
         }
-        self.look_at(0, window);
+        self.prefetch_from(0, window);
     }
 
-    /// Before the turn of packet `at`: when a block begins, asks for what the next one needs.
+    /// Before packet `at` is taken: when a block begins, prefetches what the next one needs.
     #[inline(always)]
-    pub(super) fn look_ahead(&mut self, at: usize, window: &mut Window<'_, '_>) {
+    pub(super) fn prefetch_block(&mut self, at: usize, window: &mut Window<'_, '_>) {
         if at.is_multiple_of(BLOCK) {
-            self.look_at(at + BLOCK, window);
+            self.prefetch_from(at + BLOCK, window);
         }
     }
 
-    /// Looks up the ways of a block of packets and asks for what is there, in rounds: what one reads, the round
-    /// before has asked for.
+    /// Looks up the ways of a block of packets and prefetches what is there, in rounds: what a round reads, the round before has
+    /// prefetched.
     #[inline(never)]
-    fn look_at(&mut self, first: usize, window: &mut Window<'_, '_>) {
+    fn prefetch_from(&mut self, first: usize, window: &mut Window<'_, '_>) {
         let plan = window.plan;
         for (place, _) in window.arrivals.block(first, BLOCK) {
             let packet = window.inboxes.at(place);

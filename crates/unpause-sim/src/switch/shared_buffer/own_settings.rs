@@ -18,7 +18,7 @@ pub struct Terms {
 
 /// Settings of each (port, class) of a switch, and which classes its queues and ingresses have for those of packets.
 #[derive(Debug)]
-pub struct Apart {
+pub struct OwnSettings {
     /// When each ingress sends PAUSE.
     thresholds: Vec<PfcThreshold>,
     /// The most that each egress queue may hold.
@@ -29,7 +29,7 @@ pub struct Apart {
     groups: [u8; PRIORITIES],
 }
 
-impl Apart {
+impl OwnSettings {
     /// Those of switch `id`, if it has such settings.
     pub fn new(id: NodeId, plan: &Plan<'_>) -> Option<Box<Self>> {
         let overrides = plan.overrides(id);

@@ -1,4 +1,4 @@
-//! Sessions do not cut turns, and step only through hosts that hold packets back.
+//! Sessions do not cut windows, and step only through hosts that hold packets back.
 
 use unpause_sim::config::SlowReceiver;
 use unpause_sim::traffic::{ExtraDelay, FlowSettings};
@@ -7,7 +7,7 @@ use super::{Program, as_scenario, assert_as_scenario, assert_told, idle_star, op
 use crate::common::*;
 use crate::{cbfc, credits};
 
-/// A turn is run once, even if flows end in it and messages are sent.
+/// A window is run once, even if flows end in it and messages are sent.
 #[test]
 fn completions_cut_no_turn() {
     let config = idle_star(8);
