@@ -21,7 +21,8 @@
 // No window: any number of bytes may be in flight.
 #define UNPAUSE_NO_WINDOW UINT64_MAX
 
-// The most hops that an acknowledgement may tell of.
+// The most hops that an acknowledgement may have, which is the room of this interface. Laws may read fewer: HPCC and PowerTCP
+// read the first five.
 #define UNPAUSE_MOST_HOPS 16
 
 // Later than everything: a timer that is off, a round-trip time that was not measured.

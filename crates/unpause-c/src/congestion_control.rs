@@ -2,6 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use unpause_protocols::congestion_control::hpcc::MOST_HOPS;
 use unpause_protocols::congestion_control::{Ack, CongestionControl, Hop, Loss, Mechanism, Path};
 use unpause_protocols::units::{Rate, Time};
 
@@ -26,8 +27,11 @@ pub struct unpause_hop {
 
 /// No window: any number of bytes may be in flight.
 pub const UNPAUSE_NO_WINDOW: u64 = u64::MAX;
-/// The most hops that an acknowledgement may tell of.
+/// The most hops that an acknowledgement may have, which is the room of this interface. Laws may read fewer: HPCC and PowerTCP
+/// read the first five.
 pub const UNPAUSE_MOST_HOPS: usize = 16;
+
+const _: () = assert!(UNPAUSE_MOST_HOPS >= MOST_HOPS);
 
 /// An acknowledgement.
 #[repr(C)]

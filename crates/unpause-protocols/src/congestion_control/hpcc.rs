@@ -44,7 +44,8 @@
 use super::{Ack, Hop, Mechanism, Path, Settings};
 use crate::units::{Fraction, PS_BITS_PER_BYTE, Rate, Time};
 
-/// Hops that a packet has room for.
+/// Hops of which a packet has room for telemetry: the first ones on its path, as in HPCC's simulator. A law reads no others. How many
+/// an acknowledgement of the C library may have is another number, `UNPAUSE_MOST_HOPS`.
 pub const MOST_HOPS: usize = 5;
 
 /// Parameters of HPCC.
