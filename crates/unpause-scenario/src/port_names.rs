@@ -1,4 +1,5 @@
-//! Names of egress ports: `"S0->S1"` is the port of S0 toward S1, and `*` in either name stands for anything.
+//! Names of egress ports: `"S0->S1"` is the port of S0 toward S1, `*` in either name stands for anything, and `"S0..S3"` is a
+//! range.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use unpause_sim::config::{NodeId, PortId};
 
 use crate::names::Names;
 use crate::text::error::{Checked, Problem, nearest};
-use crate::text::name_list::NameList;
+use crate::text::name_list::{NameList, expand};
 
 impl Names {
     /// The egress ports of such a name, by node, then port.
@@ -44,10 +45,15 @@ impl Names {
         Ok(found)
     }
 
-    /// The nodes of a name or a pattern, in order.
+    /// The nodes of a name, a range or a pattern, in order.
     fn fitting(&self, name: &str, span: &Range<usize>) -> Checked<Vec<NodeId>> {
         let Some((before, after)) = name.split_once('*') else {
-            return self.node(name, span).map(|node| vec![node]);
+            let names =
+                expand(name).or_else(|why| Problem::new(why).at(span.clone(), "here").err())?;
+            let nodes = names.iter().map(|it| self.node(it, span));
+            let mut nodes = nodes.collect::<Checked<Vec<NodeId>>>()?;
+            nodes.sort_unstable();
+            return Ok(nodes);
         };
         let fits = |node: &NodeId| {
             let name = self.name(*node);

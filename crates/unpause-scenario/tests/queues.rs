@@ -192,3 +192,20 @@ fn queue_length_is_reckoned_at_the_links_rate() {
         ecn_sharp::Signal::QueueLength(Rate::from_gbps(40))
     );
 }
+
+#[test]
+fn ports_have_ranges_and_patterns() {
+    let with = |ports: &str| {
+        let text = format!(
+            "{LEAF_SPINE}load = 0.1\n[[scheme]]\nname = \"A\"\n[probes]\ninterval = \"1ms\"\nports = {ports}\n"
+        );
+        scenario(&text).runs()[0].config.probes.ports.clone()
+    };
+    let listed = with(r#"["leaf2->spine0", "leaf3->spine0", "leaf4->spine0"]"#);
+    assert_eq!(listed.len(), 3);
+    assert_eq!(with(r#"["leaf2..leaf4->spine0"]"#), listed);
+    assert_eq!(
+        with(r#""leaf2->spine*""#),
+        with(r#""leaf2->spine0..spine7""#)
+    );
+}
