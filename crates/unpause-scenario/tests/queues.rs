@@ -205,7 +205,7 @@ fn ports_have_ranges_and_patterns() {
     assert_eq!(listed.len(), 3);
     assert_eq!(with(r#"["leaf2..leaf4->spine0"]"#), listed);
     assert_eq!(
-        with(r#""leaf2->spine*""#),
-        with(r#""leaf2->spine0..spine7""#)
+        with(r#"["leaf2->spine*"]"#),
+        with(r#"["leaf2->spine0..spine7"]"#)
     );
 }

@@ -129,3 +129,23 @@ fn what_cannot_be_is_refused_at_its_place() {
     let refused = refusal(&source.replace("14022720ps", "100ms"));
     assert!(refused.contains("too much credit"), "{refused}");
 }
+
+/// Four hosts for each uplink: receivers slow their pacers by themselves, and few packets are trimmed after the start. Without that
+/// they grant four times what the uplinks carry.
+#[test]
+fn receivers_grant_what_an_oversubscribed_fabric_carries() {
+    let fabric = NETWORK.replace(
+        "builder = \"fat-tree\"\nk = 4",
+        "builder = \"leaf-spine\"\nleaves = 4\nspines = 1\nhosts_per_leaf = 4",
+    );
+    let with = |key: &str| {
+        let source = fabric.replace("rccc = { ", &format!("rccc = {{ {key}"));
+        run(&(source + "[[traffic]]\nname = \"all\"\nkind = \"permutation\"\nsize = \"1MB\"\n"))
+    };
+    let (fcts, trimmed) = with("");
+    assert_eq!(with("oversubscribed = true, "), (fcts.clone(), trimmed));
+    let (unslowed, more) = with("oversubscribed = false, ");
+    assert!(5 * trimmed < more, "{trimmed} {more}");
+    let (last, unslowed) = (fcts.last().unwrap(), unslowed.last().unwrap());
+    assert!(*last < 1.1 * unslowed, "{last} {unslowed}");
+}

@@ -11,7 +11,8 @@
 //!
 //! Where switches trim packets instead of dropping them, the receiver answers a trimmed packet with a NAK that names
 //! it. The sender sends that packet again before new ones, those with the lowest numbers first, as soon as the window
-//! of the congestion control lets it. No recovery starts: nothing else counts as lost.
+//! of the congestion control lets it. No recovery starts: nothing else counts as lost. After a timeout all that had been sent
+//! when the timer was started counts as trimmed, unless it has arrived or was sent again since: its header was lost.
 //!
 //! Where receivers grant credits ([`crate::congestion_control::receiver_credits`]), a flow without credit is held: it sends
 //! nothing, not again either. The timer runs for it even if nothing is in flight, so that its owner can ask for credit.
@@ -38,10 +39,14 @@
 //! - `reordering`: a packet counts as lost when one has arrived whose number is higher by more than this. IRN takes every
 //!   reordering for a loss, which is wrong where packets of a flow take different paths; without a limit, only timeouts
 //!   find losses. After a timeout all that is missing before the highest packet that has arrived counts as lost.
+//! - uet-htsim has a timeout for each packet, from when that was sent; here a flow has one timer.
 //! - A window of the congestion control counts what is in flight, packets that have arrived out of order or were trimmed
 //!   taken off. It does not hold back what is sent again, unless that was trimmed.
 //! - No retry counter: a sender never gives up.
 
+mod bitmaps;
+
+use self::bitmaps::{Bits, Trims};
 use super::mechanism::{Feedback, Gap, Reassembly, Reception, Repair};
 use super::numbers::{Receiver, Sender, Sent};
 use crate::units::{Rate, Time};
@@ -96,40 +101,6 @@ pub const fn words(window: u32) -> usize {
     window.div_ceil(u64::BITS) as usize
 }
 
-/// One bit for each packet of a window that moves on.
-#[derive(Clone, Debug)]
-struct Bits<B>(B);
-
-impl<B: AsRef<[u64]> + AsMut<[u64]>> Bits<B> {
-    fn place(&self, number: u32) -> (usize, u64) {
-        let word = (number / u64::BITS) as usize % self.0.as_ref().len();
-        (word, 1 << (number % u64::BITS))
-    }
-
-    fn has(&self, number: u32) -> bool {
-        let (word, bit) = self.place(number);
-        self.0.as_ref()[word] & bit != 0
-    }
-
-    /// Sets the bit of a packet; answers what it was.
-    fn set(&mut self, number: u32) -> bool {
-        let (word, bit) = self.place(number);
-        let word = &mut self.0.as_mut()[word];
-        let was = *word & bit != 0;
-        *word |= bit;
-        was
-    }
-
-    /// Clears the bit of a packet; answers what it was.
-    fn take(&mut self, number: u32) -> bool {
-        let (word, bit) = self.place(number);
-        let word = &mut self.0.as_mut()[word];
-        let was = *word & bit != 0;
-        *word &= !bit;
-        was
-    }
-}
-
 /// The sender's side.
 #[derive(Clone, Debug)]
 pub struct SelectiveRepeat<B> {
@@ -149,7 +120,7 @@ pub struct SelectiveRepeat<B> {
     highest_kept: u32,
     /// How many have arrived out of order, and are still ahead of one that is missing.
     kept: u32,
-    /// How many were trimmed and have not been sent again.
+    /// How many were trimmed or have timed out, and have not been sent again.
     trimmed: u32,
     /// No trimmed packet has a lower number.
     first_trimmed: u32,
@@ -158,8 +129,7 @@ pub struct SelectiveRepeat<B> {
     /// It has no credit.
     held: bool,
     bits: Bits<B>,
-    /// Of trimmed packets that have not been sent again.
-    trims: Option<Bits<B>>,
+    trims: Option<Trims<B>>,
 }
 
 impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
@@ -188,9 +158,9 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         }
     }
 
-    /// Switches may trim its packets: another bitmap of zeros, as long as the first one.
-    pub fn with_trims(mut self, bits: B) -> Self {
-        self.trims = Some(Bits(bits));
+    /// Switches may trim its packets: two more bitmaps of zeros, as long as the first one.
+    pub fn with_trims(mut self, bits: [B; 2]) -> Self {
+        self.trims = Some(Trims::new(bits));
         self
     }
 
@@ -223,7 +193,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         let Some(end) = self.recover.map(|_| self.lost_end(flow)) else {
             return self.trimmed;
         };
-        let trimmed = |number| self.trims.as_ref().is_some_and(|it| it.has(number));
+        let trimmed = |number| self.trims.as_ref().is_some_and(|it| it.lost.has(number));
         let missing = self.resent.max(flow.unacknowledged)..end;
         let lost = missing.filter(|it| !self.bits.has(*it) && !trimmed(*it));
         self.trimmed + lost.count() as u32
@@ -241,6 +211,9 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             true => now.saturating_add(timeout),
             false => Time::NEVER,
         };
+        if let Some(trims) = &mut self.trims {
+            trims.start_timer(flow.highest);
+        }
     }
 
     /// Notes what has arrived; answers how much of it is news.
@@ -275,7 +248,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
     /// A packet has arrived, or is sent again; true if it had been trimmed.
     #[inline]
     fn forget_trim(&mut self, number: u32) -> bool {
-        let was = self.trimmed > 0 && self.trims.as_mut().is_some_and(|it| it.take(number));
+        let was = self.trimmed > 0 && self.trims.as_mut().is_some_and(|it| it.lost.take(number));
         self.trimmed -= u32::from(was);
         was
     }
@@ -284,11 +257,28 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
     fn first_trimmed(&mut self, flow: &Sender) -> Option<u32> {
         let trims = self.trims.as_ref().filter(|_| self.trimmed > 0)?;
         let mut number = self.first_trimmed.max(flow.unacknowledged);
-        while !trims.has(number) {
+        while !trims.lost.has(number) {
             number += 1;
         }
         self.first_trimmed = number;
         Some(number)
+    }
+
+    /// Takes for lost what had been sent when the timer was started, and has not been sent again since; true if anything was.
+    /// Where switches trim, it leaves what is in flight, as trimmed packets do: then it was headers that got lost.
+    fn give_up(&mut self, flow: &Sender) -> bool {
+        let Some(trims) = &mut self.trims else {
+            self.start_recovery(flow, self.highest_kept);
+            return true;
+        };
+        let had = self.trimmed;
+        for number in flow.unacknowledged..trims.timed.min(flow.highest) {
+            if !self.bits.has(number) && !trims.again.has(number) && !trims.lost.set(number) {
+                self.trimmed += 1;
+                self.first_trimmed = self.first_trimmed.min(number);
+            }
+        }
+        self.trimmed > had
     }
 
     fn start_recovery(&mut self, flow: &Sender, lost_before: u32) {
@@ -350,6 +340,9 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
         if sent.again && (!trimmed || sent.number == self.resent) {
             self.resent = sent.number + 1;
         }
+        if let Some(trims) = self.trims.as_mut().filter(|_| sent.again) {
+            trims.send_again(sent.number);
+        }
         if flow.timer.is_never() {
             self.restart_timer(flow, now);
         }
@@ -378,7 +371,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
         let outstanding = flow.unacknowledged..flow.highest;
         let mut lost = outstanding.contains(&number) && !self.bits.has(number);
         if let Some(trims) = self.trims.as_mut().filter(|_| lost) {
-            lost = !trims.set(number);
+            lost = !trims.lost.set(number);
             self.trimmed += u32::from(lost);
             self.first_trimmed = self.first_trimmed.min(number);
         }
@@ -402,10 +395,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
             }
         }
         // With nothing outstanding, a flow has waited for credit: nothing is lost.
-        let lost = flow.unacknowledged < flow.highest;
-        if lost {
-            self.start_recovery(flow, self.highest_kept);
-        }
+        let lost = flow.unacknowledged < flow.highest && self.give_up(flow);
         self.restart_timer(flow, now);
         self.choose(flow);
         lost

@@ -150,15 +150,22 @@ macro_rules! plain {
 
 plain!(u8, u16, u32, u64, bool);
 
-impl Setting<Option<u32>> for u32 {
-    fn store(&self, slot: &mut Option<u32>) -> Result<(), String> {
-        *slot = Some(*self);
-        Ok(())
-    }
-    fn show(slot: &Option<u32>) -> String {
-        slot.map_or("-".into(), |number| number.to_string())
-    }
+/// Numbers and switches that may be left open.
+macro_rules! optional {
+    ($($T:ty),+) => {
+        $(impl Setting<Option<$T>> for $T {
+            fn store(&self, slot: &mut Option<$T>) -> Result<(), String> {
+                *slot = Some(*self);
+                Ok(())
+            }
+            fn show(slot: &Option<$T>) -> String {
+                slot.map_or("-".into(), |value| value.to_string())
+            }
+        })+
+    };
 }
+
+optional!(u32, bool);
 
 /// A ratio in whole per cent.
 #[derive(Deserialize)]

@@ -69,6 +69,7 @@ impl Host {
         let Some(credits) = &mut self.credits else {
             return;
         };
+        credits.note(packet);
         let receiver = self.receivers.get_mut(packet.slot as usize);
         let Some(receiver) = receiver.filter(|it| it.flow == packet.flow) else {
             packet.take_target(0);
@@ -78,15 +79,15 @@ impl Host {
         let is_missing = packet.seq >= receiver.recovery.expected();
         let asks = packet.kind == Kind::Request || packet.kind == Kind::Trimmed && is_missing;
         credits.take_target(now, packet.slot, packet, asks);
-        self.arm_pulls();
+        self.arm_pulls(now);
     }
 
     /// Has the pacer's timer run out when it is due.
-    fn arm_pulls(&mut self) {
+    fn arm_pulls(&mut self, now: Time) {
         let Some(credits) = &mut self.credits else {
             return;
         };
-        let due = credits.pacer.next_timer();
+        let due = credits.next_timer().max(now);
         if due < credits.timer_at {
             credits.timer_at = due;
             self.timers
@@ -101,9 +102,9 @@ impl Host {
             return;
         };
         credits.timer_at = Time::NEVER;
-        let pull = credits.next_pull(now);
+        let pull = credits.on_timer(now, &mut self.rng);
         let count = credits.pulls;
-        self.arm_pulls();
+        self.arm_pulls(now);
         let Some((slot, pull)) = pull else {
             return;
         };

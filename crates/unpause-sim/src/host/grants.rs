@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use rand_core::Rng;
+use unpause_protocols::congestion_control::receiver_credits::oversubscribed::Share;
 use unpause_protocols::congestion_control::receiver_credits::pacer::{Flow, Flows, Pacer, Pull};
 use unpause_protocols::units::{Rate, Time};
 
 use super::window::PathOf;
 use crate::fabric::NodeId;
-use crate::fabric::packet::Packet;
+use crate::fabric::packet::{CE, Kind, LAST_HOP, Packet};
 use crate::plan::Plan;
 use crate::plan::credits::MOST_CREDIT;
 use crate::traffic::FlowSpec;
@@ -45,7 +47,9 @@ impl Flows for Granted {
 /// What a host grants to the flows that come to it.
 #[derive(Debug)]
 pub(super) struct Credits {
-    pub pacer: Pacer,
+    pacer: Pacer,
+    /// How much of its link's rate it grants, if that is not always all of it.
+    share: Option<Share>,
     flows: Granted,
     /// By number of the pacer: the slot of the receiver.
     slots: Vec<u32>,
@@ -65,6 +69,7 @@ impl Credits {
         plan.config.scheme.credits.map(|_| {
             Box::new(Self {
                 pacer: Pacer::new(line_rate),
+                share: None,
                 flows: Granted::default(),
                 slots: Vec::new(),
                 numbers: Vec::new(),
@@ -76,15 +81,20 @@ impl Credits {
     }
 
     /// A flow is to arrive at the receiver in `slot`.
-    pub fn receive_at(&mut self, slot: u32, spec: &FlowSpec, plan: &Plan<'_>) {
+    pub fn receive_at(&mut self, slot: u32, spec: &FlowSpec, plan: &Plan<'_>, rng: &mut impl Rng) {
         if self.numbers.len() <= slot as usize {
             self.numbers.resize(slot as usize + 1, NOBODY);
         }
         self.numbers[slot as usize] = NOBODY;
         let way = (spec.src, spec.dst, spec.source_port);
-        let Some((_, most)) = most_credit(way, plan).filter(|_| spec.obeys_roce()) else {
+        let Some((rtt, most)) = most_credit(way, plan).filter(|_| spec.obeys_roce()) else {
             return;
         };
+        if let Some(least) = plan.least_grant
+            && self.share.is_none()
+        {
+            self.share = Some(Share::new(rtt, least, Time::ZERO, rng));
+        }
         let flow = Flow::new(most);
         let is_free = |number: &u32| !self.flows.0[*number as usize].is_listed();
         let number = match self.ended.front().copied().filter(is_free) {
@@ -118,6 +128,28 @@ impl Credits {
         }
     }
 
+    /// A data packet has come, whole or trimmed, or a request to send: where the fabric carries less than hosts, this shows
+    /// how much less.
+    pub fn note(&mut self, packet: &Packet) {
+        let Some(share) = &mut self.share else {
+            return;
+        };
+        match packet.kind {
+            Kind::Trimmed => share.on_trim(packet.is(LAST_HOP)),
+            Kind::Request => {}
+            _ => share.on_data(packet.is(CE)),
+        }
+    }
+
+    /// When to call [`Self::on_timer`], if not at once; [`Time::NEVER`] while no flow needs a pull.
+    pub fn next_timer(&self) -> Time {
+        let pull = self.pacer.next_timer();
+        match &self.share {
+            Some(share) if !pull.is_never() => pull.min(share.next_timer()),
+            _ => pull,
+        }
+    }
+
     /// A packet has come to the receiver in `slot`: takes its pull target off it, and tells the pacer. `asks`: it asks for
     /// credit whatever that is.
     pub fn take_target(&mut self, now: Time, slot: u32, packet: &mut Packet, asks: bool) {
@@ -133,8 +165,12 @@ impl Credits {
         }
     }
 
-    /// The pull that is due, and the slot of its receiver.
-    pub fn next_pull(&mut self, now: Time) -> Option<(u32, Pull)> {
+    /// Does what is due; answers the pull that is due, and the slot of its receiver.
+    pub fn on_timer(&mut self, now: Time, rng: &mut impl Rng) -> Option<(u32, Pull)> {
+        if let Some(share) = &mut self.share {
+            share.on_timer(now, rng);
+            self.pacer.set_share(share.share());
+        }
         let pull = self.pacer.on_timer(&mut self.flows, now)?;
         self.pulls = self.pulls.wrapping_add(1);
         Some((self.slots[pull.flow as usize], pull))

@@ -80,7 +80,8 @@ impl Selective {
     pub fn send_from(&mut self, slot: usize, (src, port): (NodeId, u16), plan: &Plan<'_>) {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
             let (packets, bits) = window(params, src, plan);
-            let trims = plan.config.switch.trimming.map(|_| bits.clone());
+            let trims = plan.config.switch.trimming;
+            let trims = trims.map(|_| [bits.clone(), bits.clone()]);
             let may_pass = plan.sprays() || trims.is_some();
             let mut it = SelectiveRepeat::new(params, packets, may_pass, bits);
             if let Some(trims) = trims {

@@ -312,7 +312,7 @@ impl Host {
                     selective.receive_at(slot, spec.src, plan);
                 }
                 if let Some(credits) = &mut self.credits {
-                    credits.receive_at(slot as u32, spec, plan);
+                    credits.receive_at(slot as u32, spec, plan, &mut self.rng);
                 }
                 if self.ranks.is_some() {
                     self.expect_messages((flow, number, spec.group), slot, plan);

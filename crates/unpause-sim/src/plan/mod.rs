@@ -6,7 +6,7 @@ pub mod schedule;
 
 use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::units::{LinkSpeed, Rate, Time};
+use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{Config, PfcThreshold, SwitchModel};
@@ -64,6 +64,8 @@ pub struct Plan<'a> {
     pub followers: Followers,
     /// The connections of jobs.
     pub jobs: Jobs,
+    /// The least share of its link's rate that a receiver grants, if it grants less while the fabric carries less.
+    pub least_grant: Option<Fraction>,
 }
 
 /// The priorities in use, densely numbered: a higher class is more urgent.
@@ -219,6 +221,7 @@ impl<'a> Plan<'a> {
             followers: Followers::of(config)
                 .map_err(|why| Invalid::new("traffic", why.to_string()))?,
             jobs: Jobs::of(&config.jobs),
+            least_grant: credits::least_share(config),
         };
         if config.switch.model == SwitchModel::SharedBuffer {
             plan.check_buffers()?;

@@ -31,6 +31,7 @@ pub fn star_of(hosts: usize, flows: Vec<FlowSpec>) -> Config {
     config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
     config.scheme.credits = Some(Credits {
         base_rtt: Some(us(40)),
+        oversubscribed: None,
     });
     config
 }
@@ -247,6 +248,7 @@ fn what_cannot_have_credits_is_refused() {
             |it| {
                 it.scheme.credits = Some(Credits {
                     base_rtt: Some(Time::ZERO),
+                    oversubscribed: None,
                 })
             },
             "is zero",
@@ -255,6 +257,7 @@ fn what_cannot_have_credits_is_refused() {
             |it| {
                 it.scheme.credits = Some(Credits {
                     base_rtt: Some(ms(100)),
+                    oversubscribed: None,
                 })
             },
             "too much credit",

@@ -57,5 +57,8 @@ fn parameters(name: &str, (rtt, frame): (u64, u64), marked: bool, dice: &mut Dic
         put(&mut keys, "kmax", size(kmin + dice.between(0, 20) * frame));
         put(&mut keys, "pmax", dice.between(1, 10) as f64 / 10.0);
     }
+    if name == "rccc" && dice.percent(40) {
+        put(&mut keys, "oversubscribed", dice.percent(70));
+    }
     keys
 }

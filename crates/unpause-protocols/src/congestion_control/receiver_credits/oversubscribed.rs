@@ -2,7 +2,8 @@
 //!
 //! Every 1.5 base RTTs, drawn a quarter shorter or longer so that hosts do not act together, the share that the pacer
 //! grants falls by the share of packets that were trimmed before the last hop, and by how far the average share of marked
-//! ones is above 0.3; or else it rises by 0.01, twice as much each time in a row without a mark.
+//! ones is above 0.3; or else it rises by 0.01, twice as much each time in a row without a mark. It does not fall below 0.9 of
+//! what the fabric carries of all that hosts can send.
 
 use rand_core::Rng;
 
@@ -10,10 +11,21 @@ use crate::units::{Fraction, Time};
 
 /// 1 as a fraction.
 const ONE: u64 = 1 << 32;
-/// 0.01, what is added, and the least share.
+/// 0.01, what is added.
 const STEP: u64 = ONE / 100;
 /// 0.3, the share of marks above which it decreases.
 const TARGET: u64 = ONE / 10 * 3;
+
+/// The least share of a host, where the links of switches toward hosts have this many times the rate of those further into
+/// the fabric: 0.9 over that, and 0.01 at least; where that is 1 or less, 0.01.
+pub fn least_share((toward_hosts, inward): (u128, u128)) -> Fraction {
+    let of = |q32: u64| Fraction::from_q32(q32.max(STEP));
+    if toward_hosts <= inward {
+        return of(0);
+    }
+    let share = u128::from(ONE / 10 * 9) * inward / toward_hosts;
+    of(u64::try_from(share).unwrap_or(ONE))
+}
 
 /// What a host has received since the last decision.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +40,7 @@ struct Seen {
 #[derive(Clone, Debug)]
 pub struct Share {
     base_rtt: Time,
+    least: u64,
     share: u64,
     /// Average share of marked packets.
     marked: u64,
@@ -37,10 +50,11 @@ pub struct Share {
 }
 
 impl Share {
-    /// All of the link's rate, at a host that starts at `now`.
-    pub fn new<R: Rng>(base_rtt: Time, now: Time, rng: &mut R) -> Self {
+    /// All of the link's rate, at a host that starts at `now`. The share does not fall below `least` ([`least_share`]).
+    pub fn new<R: Rng>(base_rtt: Time, least: Fraction, now: Time, rng: &mut R) -> Self {
         let mut share = Self {
             base_rtt,
+            least: least.as_q32().clamp(1, ONE),
             share: ONE,
             marked: 0,
             rises: 0,
@@ -111,7 +125,7 @@ impl Share {
             self.share += STEP << doubled;
             self.rises = self.rises.saturating_add(1);
         }
-        self.share = self.share.clamp(STEP, ONE);
+        self.share = self.share.clamp(self.least, ONE);
     }
 }
 
@@ -131,7 +145,7 @@ mod tests {
     impl Host {
         fn new(share: u64) -> Self {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-            let mut host = Share::new(RTT, Time::ZERO, &mut rng);
+            let mut host = Share::new(RTT, least_share((1, 1)), Time::ZERO, &mut rng);
             host.share = share;
             Self { share: host, rng }
         }
@@ -179,5 +193,13 @@ mod tests {
         assert_eq!(host.decides(70, 0, 10, 20), 800);
         assert_eq!(host.decides(0, 0, 0, 10), 10, "the least");
         assert_eq!(host.decides(0, 0, 0, 0), 20);
+    }
+
+    #[test]
+    fn the_least_share_follows_from_the_fabric() {
+        let per_mille = |it: Fraction| (it.as_q32() * 1000 + ONE / 2) >> 32;
+        let least = |ratio| per_mille(least_share((ratio, 1)));
+        assert_eq!([1, 4, 5, 1000].map(least), [10, 225, 180, 10]);
+        assert_eq!(per_mille(least_share((1, 4))), 10, "undersubscribed");
     }
 }

@@ -71,7 +71,11 @@ impl Scheme for Nscc {
 
     fn config(self) -> SchemeConfig {
         let base_rtt = self.rp.base_rtt;
-        let credits = self.credits.then_some(Credits { base_rtt });
+        // Windows answer to marks and trims: pacers keep their rate.
+        let credits = self.credits.then_some(Credits {
+            base_rtt,
+            oversubscribed: Some(false),
+        });
         let law = nscc_sender::Params {
             credited: self.credits,
             ..self.rp

@@ -37,6 +37,9 @@ keys! {
         base_rtt: Duration = ["that of each flow's path, including the transmission time of packets at every hop"]
             "round trip through the empty network: a flow has credit for at most what its link carries in 1.5 of it, and begins with that much"
             => credits.base_rtt;
+        oversubscribed: bool = ["true if some switch has less capacity toward the core of the fabric than toward hosts"]
+            "receivers grant less while packets are marked or trimmed before the last hop"
+            from "uet-htsim" => credits.oversubscribed;
         kmin: SizeByRate "no marks up to this queue length, for sprayed flows; by link rate as with dcqcn; no marks at the last hop"
             from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
         kmax: SizeByRate "every packet is marked above this queue length"
