@@ -85,8 +85,8 @@ def test_how_much_headroom_a_short_link_needs(headroom: str) -> None:
     lost = sum(row["headroom_dropped_packets"] for row in rows(run, "ports"))
     if headroom == "0B":
         assert lost > 0
-        assert "headroom 0B is too small" in warned(result)
-        assert "7.2KB" in warned(result)
+        assert "headroom 0 B is too small" in warned(result)
+        assert "7.2 KB" in warned(result)
         assert "Headroom too small" in told(result, run)
     else:
         assert lost == 0

@@ -124,8 +124,9 @@ def of_f2(name: str) -> bool:
         return name == "ecn-sharp-t4"
     # Nothing is watched there: test_overview.py draws "watched". No link fails: test_flap.py.
     others = ("fct-slowdown", "sweep", "cioq-load", "watched", "flap")
-    # test_lateness.py draws those of jobs, test_uet.py those of uet-htsim, test_hpcc.py HPCC's.
-    return name not in others and not name.startswith(("capfc-", "job-", "uet-", "hpcc-"))
+    # Others draw these: test_lateness.py, test_uet.py, test_hpcc.py, test_abstracts.py.
+    elsewhere = ("capfc-", "job-", "uet-", "hpcc-", "irn", "dcqcn-")
+    return name not in others and not name.startswith(elsewhere)
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])

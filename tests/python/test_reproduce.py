@@ -85,7 +85,7 @@ def test_a_figure_selects_its_experiments() -> None:
     [
         ("pnc", "did you mean 'pcn'"),
         ("pcn/F111", "did you mean 'F11'"),
-        ("x", "known: capfc, ecn-sharp, hpcc, pcn"),
+        ("x", "known: capfc, dcqcn, ecn-sharp, hpcc, irn, pcn"),
     ],
 )
 def test_unknown_names_are_answered_with_the_nearest(what: str, answer: str, capsys) -> None:

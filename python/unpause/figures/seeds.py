@@ -25,11 +25,11 @@ def spread(runs: Sequence[Run], measure: Callable[[Run], float]) -> tuple[float,
     return float(np.median(values)), min(values), max(values)
 
 
-def say_seeds(figure: Figure, result: Result) -> None:
-    """Below the panels, what dots and bars are, if there are several seeds."""
+def say_seeds(figure: Figure, result: Result, *before: str, marks: str = "bars") -> None:
+    """Below the panels, after the sentences `before`: what dots and `marks` show, with seeds."""
     seeds = len(set(result.runs.column("seed").to_pylist()))
-    if seeds > 1:
-        note(figure, f"Median of {seeds} seeds; bars from the lowest to the highest.")
+    said = f"Median of {seeds} seeds; {marks} from the lowest to the highest."
+    note(figure, *before, said if seeds > 1 else "")
 
 
 def first_seed(result: Result) -> list[Run]:
