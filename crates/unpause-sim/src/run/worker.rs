@@ -259,7 +259,7 @@ impl<'p> Worker<'p> {
         self.shard.change(self.plan);
         self.last = None;
         if let Some(skipper) = &mut self.skipper {
-            skipper.forget();
+            skipper.on_change();
         }
     }
 

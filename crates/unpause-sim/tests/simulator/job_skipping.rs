@@ -1,8 +1,10 @@
 //! Steps of rings that repeat are skipped, and results stay the same.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 use unpause_protocols::units::{Fraction, Rate, Time};
-use unpause_sim::config::{Config, SchemeConfig, Skipping};
+use unpause_sim::config::{Config, NodeKind, SchemeConfig, Skipping};
 use unpause_sim::jobs::{Algorithm, Completion, Job, Operation, Over};
 use unpause_sim::traffic::TrafficSpec;
 
@@ -142,6 +144,79 @@ fn rings_over_several_nics_are_skipped() {
     }
 }
 
+/// A ring over two leaves with two servers of four GPUs each, and so many spines between them. Three of four messages stay in a
+/// server. The seed decides which spine each connection takes.
+fn over_leaves(spines: usize, seed: u64) -> Config {
+    let mut net = Net::default();
+    let leaves = [net.switch(), net.switch()];
+    let mut hosts = Vec::new();
+    for server in 0..4 {
+        let nvswitch = net.switch();
+        net.0.nvswitches.push(nvswitch);
+        for _ in 0..4 {
+            let gpu = net.node(NodeKind::Host);
+            net.link(gpu, nvswitch, gbps(2880), ps(25_000));
+            net.link(gpu, leaves[server / 2], gbps(400), ps(50_000));
+            hosts.push(gpu);
+        }
+    }
+    for _ in 0..spines {
+        let spine = net.switch();
+        for leaf in leaves {
+            net.link(leaf, spine, gbps(400), ps(50_000));
+        }
+    }
+    let mut config = config(net.0, vec![], ms(50));
+    config.traffic.clear();
+    config.seed = seed;
+    config.scheme = dcqcn();
+    let mut of = ring(16, 200_000);
+    of.iterations = 2;
+    of.hosts = hosts;
+    add(&mut config, of);
+    config
+}
+
+/// Hops inside of a server, under a leaf and over a spine take different times, but the NICs are always busy.
+#[test]
+fn rings_over_leaves_are_skipped_where_acks_have_links_of_their_own() {
+    let mut seeds = (1..6).map(|seed| over_leaves(4, seed));
+    let apart = seeds.find(|config| skipped(config) > 0.3);
+    let config = apart.expect("two connections take two spines");
+    for threads in [2, 3, 7] {
+        let skipped = skipped_on(&config, threads);
+        assert!(skipped > 0.3, "{threads} threads: {skipped}");
+    }
+    let never = Config {
+        skipping: Skipping::Never,
+        ..config.clone()
+    };
+    assert!(assert_ranks_do_not_matter("a ring over leaves", &config) == run(&never));
+    // Messages to one leaf and ACKs of those from there need more than the only link has: its queue grows in each step.
+    assert!(skipped(&over_leaves(1, 1)) < 0.01);
+}
+
+/// Most of a step is inside of a message.
+#[test]
+fn long_messages_of_short_operations_are_skipped() {
+    let (fabric, gpus) = crate::nvswitches::servers(2);
+    let mut config = config(fabric, vec![], ms(50));
+    config.traffic.clear();
+    config.scheme = dcqcn();
+    let mut of = job(
+        4,
+        Operation::AllReduce,
+        Algorithm::Rails { per_server: 2 },
+        96_000_000,
+    );
+    of.hosts = gpus;
+    add(&mut config, of);
+    for threads in [1, 2, 3] {
+        let [always, some] = shares_on(&config, threads);
+        assert!(always > 0.5 && some > 0.3, "{always} {some}");
+    }
+}
+
 #[test]
 fn two_jobs_are_skipped_together_where_both_repeat() {
     let two = |other: Job| {
@@ -194,9 +269,9 @@ fn threads_and_ranks_skip_the_same_steps() {
     assert!(assert_ranks_do_not_matter("a ring", &config) == run(&never));
 }
 
-/// A ring of some kind.
-fn any_ring() -> impl Strategy<Value = Job> {
-    let size = (2_u32..14, 1_u64..90_000, 1_u32..3, 1_u32..3);
+/// A ring of some kind, of as many ranks and with blocks of as many bytes.
+fn any_ring(ranks: Range<u32>, block: Range<u64>) -> impl Strategy<Value = Job> {
+    let size = (ranks, block, 1_u32..3, 1_u32..3);
     let kind = (0_usize..3, any::<bool>(), any::<bool>(), 0_u64..3_000);
     (size, kind, 0_u64..50_000).prop_map(|(size, kind, start)| {
         let (ranks, block, channels, slices) = size;
@@ -226,7 +301,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn nothing_shows_of_random_rings(
-        jobs in proptest::collection::vec(any_ring(), 1..3),
+        jobs in proptest::collection::vec(any_ring(2..14, 1..90_000), 1..3),
         apart in 0_u32..14,
         (ack_every, threads) in (1_u32..5, 1_usize..4),
         with_flow in any::<bool>(),
@@ -241,6 +316,26 @@ proptest! {
                 }
                 add(&mut config, job);
             }
+            if with_flow {
+                config.traffic.push(TrafficSpec::Flows(vec![sized(2, 1, 300_000)]));
+            }
+            skipped_on(&config, threads);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// States are compared at the same points of steps, and inside of messages.
+    #[test]
+    fn nothing_shows_of_random_rings_of_long_messages(
+        job in any_ring(2..5, 300_000..1_500_000),
+        with_flow in any::<bool>(),
+        threads in 1_usize..4,
+    ) {
+        for scheme in [SchemeConfig::default(), dcqcn(), pcn()] {
+            let mut config = alone(job.clone());
+            config.scheme = scheme;
             if with_flow {
                 config.traffic.push(TrafficSpec::Flows(vec![sized(2, 1, 300_000)]));
             }

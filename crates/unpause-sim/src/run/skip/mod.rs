@@ -51,6 +51,8 @@ pub struct Skipper {
     budget: Budget,
     /// With jobs: when to compare.
     steps: Option<Steps>,
+    /// True if states are compared where windows are cut, at fixed times after steps; else before any window.
+    at_cuts: bool,
     /// It is worth looking now.
     looks: bool,
     /// Up to where the window that has come furthest went, and how many there were.
@@ -59,9 +61,8 @@ pub struct Skipper {
     /// Events up to the last window, and in some windows before it.
     events: u64,
     recent: [u64; RECENT],
-    /// What the present is compared with, and after how many comparisons that is renewed.
-    earlier: Option<Earlier>,
-    patience: u64,
+    /// What the present is compared with, where windows are cut and elsewhere.
+    past: [Past; 2],
     /// What this shard has told of what there is to do.
     told: u64,
     /// The state that is being compared, its time, and how it advances, if this shard repeats itself.
@@ -70,6 +71,33 @@ pub struct Skipper {
     step: Option<(Step, Repeat)>,
     /// Values taken down.
     values: u64,
+}
+
+/// What the present is compared with.
+#[derive(Debug)]
+struct Past {
+    earlier: Option<Earlier>,
+    /// After how many comparisons it is renewed.
+    patience: u64,
+}
+
+impl Default for Past {
+    fn default() -> Self {
+        Self {
+            earlier: None,
+            patience: 1,
+        }
+    }
+}
+
+impl Past {
+    /// The distance to what the present is compared with may double, or restarts.
+    fn wait_longer(&mut self) {
+        self.patience = match self.patience < MOST_PATIENCE {
+            true => self.patience * 2,
+            false => 1,
+        };
+    }
 }
 
 /// A state, and when it was.
@@ -95,13 +123,13 @@ impl Skipper {
         let skipper = Self {
             budget: Budget::new(plan),
             steps: Steps::of(plan),
+            at_cuts: !plan.config.jobs.is_empty(),
             looks: false,
             reached: Time::ZERO,
             windows: 0,
             events: 0,
             recent: [0; RECENT],
-            earlier: None,
-            patience: 1,
+            past: [Past::default(), Past::default()],
             told: 0,
             now: State::default(),
             at: Time::ZERO,
@@ -117,10 +145,9 @@ impl Skipper {
         self.steps.as_ref().map_or(Time::NEVER, |it| it.cut)
     }
 
-    /// True if windows are cut, so that states are compared at fixed times after steps.
-    fn cuts(&self) -> bool {
-        let steps = self.steps.as_ref();
-        steps.is_some_and(|it| it.are_short(self.windows))
+    /// What the present is compared with at the moment.
+    fn past(&mut self) -> &mut Past {
+        &mut self.past[usize::from(self.at_cuts)]
     }
 
     /// A window has been run up to `end`; there have been this many events in total.
@@ -138,10 +165,13 @@ impl Skipper {
         if self.steps.is_some() {
             status.step = Steps::told_by(shard, plan);
         }
+        if !self.looks {
+            return;
+        }
         let cut = self.cut();
-        if self.looks && !cut.is_never() {
+        if self.at_cuts && !cut.is_never() {
             status.pattern = shard.pattern(cut);
-        } else if self.looks && !self.cuts() {
+        } else if !self.at_cuts {
             // What the last windows had to do, and what the next will have.
             let recent = self.recent.iter();
             status.pattern = recent.fold(shard.pattern(self.reached), |pattern, events| {
@@ -153,11 +183,12 @@ impl Skipper {
 
     /// False if the present will not be compared with what it was, nor taken down, whatever other shards tell.
     pub fn may_compare(&self, until: Time) -> bool {
-        if self.cuts() {
+        if self.at_cuts {
             return !self.cut().is_never();
         }
         let unlike = |it: &Earlier| it.until == until && it.told != self.told;
-        self.looks && !self.earlier.as_ref().is_some_and(unlike)
+        let [anywhere, _] = &self.past;
+        self.looks && !anywhere.earlier.as_ref().is_some_and(unlike)
     }
 
     /// True if the present, in which shards are in this `status` together and windows may reach `until` that time, is to be
@@ -170,26 +201,46 @@ impl Skipper {
         until: Time,
     ) -> bool {
         self.budget.reckon(status);
-        if let Some(steps) = &mut self.steps {
-            let cut_before = steps.are_short(self.windows);
-            steps.hear(status, (self.reached, self.windows));
-            if cut_before != steps.are_short(self.windows) {
-                self.forget();
+        let compares = self.compares_now((shard, plan), status, until);
+        let state = self.budget.size.saturating_mul(HOPS_PER_VALUE);
+        let steps = self.steps.as_ref();
+        let at_cuts = steps.is_some_and(|it| it.are_short(status, state));
+        if !compares && at_cuts != self.at_cuts {
+            match (&mut self.steps, at_cuts) {
+                (Some(steps), false) => steps.forget_cut(),
+                // The message is over in which the state was taken down.
+                _ => self.forget(),
             }
+            (self.at_cuts, self.looks) = (at_cuts, false);
+        }
+        compares
+    }
+
+    /// The same with a budget that has been reckoned.
+    fn compares_now(
+        &mut self,
+        (shard, plan): (&mut Shard, &Plan<'_>),
+        status: &Status,
+        until: Time,
+    ) -> bool {
+        if let Some(steps) = &mut self.steps {
+            steps.hear(status, self.reached);
         }
         let looked = self.looks;
         // What is taken down is worth nothing if another cannot follow soon.
-        let states = self.earlier.as_ref().map_or(2, |_| 1);
+        let states = self.past().earlier.as_ref().map_or(2, |_| 1);
         self.looks = self.budget.allows(states);
         if !self.looks {
-            if let Some(steps) = &mut self.steps {
+            if let Some(steps) = &mut self.steps
+                && self.at_cuts
+            {
                 steps.stop();
             }
             self.forget();
             return false;
         }
         let start = status.due.earliest();
-        if self.cuts() {
+        if self.at_cuts {
             return self.compares_at_cut((shard, plan), status, (start, until));
         }
         if !looked {
@@ -197,18 +248,20 @@ impl Skipper {
             return false;
         }
         self.at = start;
-        if self.earlier.as_ref().is_some_and(|it| it.until != until) {
+        if self.is_until_another(until) {
             self.forget();
         }
-        let Some(earlier) = &mut self.earlier else {
+        let windows = self.windows;
+        let past = self.past();
+        let Some(earlier) = &past.earlier else {
             self.take_down(shard, plan);
             self.begin(shard, status, until);
             return false;
         };
         if status.pattern != earlier.pattern || start == earlier.start {
-            if self.windows - earlier.windows >= self.patience * WINDOWS_PER_COMPARISON {
+            if windows - earlier.windows >= past.patience * WINDOWS_PER_COMPARISON {
                 self.forget();
-                self.wait_longer();
+                self.past().wait_longer();
             }
             return false;
         }
@@ -229,10 +282,11 @@ impl Skipper {
         }
         let again = self.steps.as_mut().is_some_and(Steps::pass);
         self.at = cut;
-        if self.earlier.as_ref().is_some_and(|it| it.until != until) {
+        if self.is_until_another(until) {
             self.forget();
         }
-        let Some(earlier) = &mut self.earlier else {
+        let past = self.past();
+        let Some(earlier) = &mut past.earlier else {
             if again {
                 self.take_down(shard, plan);
                 self.begin(shard, status, until);
@@ -244,17 +298,24 @@ impl Skipper {
             return true;
         }
         earlier.comparisons += 1;
-        if earlier.comparisons >= self.patience {
+        if earlier.comparisons >= past.patience {
             self.forget();
-            self.wait_longer();
+            self.past().wait_longer();
         }
         false
+    }
+
+    /// True if windows could reach another time than now when the state was taken down.
+    fn is_until_another(&mut self, until: Time) -> bool {
+        let earlier = self.past().earlier.as_ref();
+        earlier.is_some_and(|it| it.until != until)
     }
 
     /// Compares the present state with the earlier one. If this shard repeats itself, tells all others its period.
     fn compare(&mut self, shard: &mut Shard, plan: &Plan<'_>) {
         self.take_down(shard, plan);
-        if let Some(earlier) = &mut self.earlier {
+        let past = &mut self.past[usize::from(self.at_cuts)];
+        if let Some(earlier) = &mut past.earlier {
             earlier.comparisons += 1;
             let period = self.at - earlier.start;
             self.step = Step::between(&earlier.state, &self.now, period, self.at);
@@ -273,7 +334,7 @@ impl Skipper {
         status: &Status,
     ) -> u64 {
         let mut repeats = std::mem::take(&mut shard.repeats);
-        let Some(earlier) = self.earlier.take() else {
+        let Some(earlier) = self.past().earlier.take() else {
             return 0;
         };
         if let Some((step, repeat)) = self.step.take() {
@@ -288,39 +349,37 @@ impl Skipper {
                 earlier.recorded.repeat(&mut shard.log, period, periods);
                 self.reached += period * periods;
                 self.events = shard.log.counts.events;
-                self.patience = 1;
+                self.past().patience = 1;
+                self.steps.iter_mut().for_each(Steps::forget_cut);
                 self.budget.skipped = true;
                 return (self.windows - earlier.windows) * periods;
             }
         }
-        if earlier.comparisons >= self.patience {
+        if earlier.comparisons >= self.past().patience {
             self.begin(shard, status, earlier.until);
             self.now = earlier.state;
-            self.wait_longer();
+            self.past().wait_longer();
         } else {
-            self.earlier = Some(earlier);
+            self.past().earlier = Some(earlier);
         }
         0
     }
 
-    /// The distance to what the present is compared with may double, or restarts.
-    fn wait_longer(&mut self) {
-        self.patience = match self.patience < MOST_PATIENCE {
-            true => self.patience * 2,
-            false => 1,
-        };
+    /// Links or routes have changed: nothing is compared with what was before.
+    pub fn on_change(&mut self) {
+        self.past.iter_mut().for_each(|it| it.earlier = None);
     }
 
-    /// Nothing is compared with what has been taken down any more; its room is used again.
-    pub fn forget(&mut self) {
-        if let Some(earlier) = self.earlier.take() {
+    /// Nothing is compared with what was taken down last any more; its room is used again.
+    fn forget(&mut self) {
+        if let Some(earlier) = self.past().earlier.take() {
             self.now = earlier.state;
         }
     }
 
     /// The next states are compared with this one.
     fn begin(&mut self, shard: &Shard, status: &Status, until: Time) {
-        self.earlier = Some(Earlier {
+        let earlier = Earlier {
             state: std::mem::take(&mut self.now),
             start: self.at,
             windows: self.windows,
@@ -329,7 +388,8 @@ impl Skipper {
             told: self.told,
             until,
             comparisons: 0,
-        });
+        };
+        self.past().earlier = Some(earlier);
     }
 
     /// Takes the present state down.

@@ -9,8 +9,9 @@ use crate::engine::exchange::Status;
 use crate::plan::Plan;
 use crate::run::shard::Shard;
 
-/// After this many windows without a new step, messages are long, and there may be a shorter period inside a message.
-const WINDOWS_WITHOUT_STEP: u64 = 1 << 10;
+/// After as many packet-hops without a new step as pay for this many states, messages are long, and there may be a shorter period
+/// inside a message.
+const STATES_WITHOUT_STEP: u64 = 4;
 /// Bits of [`Status::step`] that say when it began; those above say of which job.
 const TIME_BITS: u32 = 48;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
@@ -18,9 +19,9 @@ const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 /// Where windows are cut.
 #[derive(Debug)]
 pub struct Steps {
-    /// The latest step, and the number of windows until it was known.
+    /// The latest step, and the number of packet-hops until it was known.
     last: u64,
-    windows: u64,
+    packet_hops: u64,
     /// The longest window.
     longest: Time,
     /// No window goes beyond; [`Time::NEVER`] if windows are not cut.
@@ -34,7 +35,7 @@ impl Steps {
     pub fn of(plan: &Plan<'_>) -> Option<Self> {
         (!plan.config.jobs.is_empty()).then(|| Self {
             last: 0,
-            windows: 0,
+            packet_hops: 0,
             longest: plan.schedule.longest(),
             cut: Time::NEVER,
             again: false,
@@ -52,6 +53,13 @@ impl Steps {
         (self.cut, self.again) = (Time::NEVER, false);
     }
 
+    /// Does not cut windows after this step, if that is still to come.
+    pub fn forget_cut(&mut self) {
+        if !self.cut.is_never() {
+            self.stop();
+        }
+    }
+
     /// The latest step of the first rank of the first unfinished job, if that rank is in `shard`.
     pub fn told_by(shard: &Shard, plan: &Plan<'_>) -> u64 {
         let steps = (0..).zip(&plan.config.jobs).find_map(|(job, it)| {
@@ -61,19 +69,19 @@ impl Steps {
         steps.unwrap_or(0)
     }
 
-    /// True if the latest step was not long ago, after this many windows: then windows are cut.
-    pub fn are_short(&self, windows: u64) -> bool {
-        windows - self.windows < WINDOWS_WITHOUT_STEP
+    /// True if a state costs as much as this many packet-hops, and the latest step was not long ago.
+    pub fn are_short(&self, status: &Status, state: u64) -> bool {
+        status.packet_hops - self.packet_hops < state.saturating_mul(STATES_WITHOUT_STEP)
     }
 
     /// Takes the status of all shards, whose windows have not gone beyond `reached`. After a new step, chooses the time at which
     /// windows are cut, unless that has passed.
-    pub fn hear(&mut self, status: &Status, (reached, windows): (Time, u64)) {
+    pub fn hear(&mut self, status: &Status, reached: Time) {
         if status.step == self.last {
             return;
         }
         let is_first = self.last >> TIME_BITS != status.step >> TIME_BITS;
-        (self.last, self.windows) = (status.step, windows);
+        (self.last, self.packet_hops) = (status.step, status.packet_hops);
         if is_first || !self.cut.is_never() {
             return;
         }
