@@ -161,6 +161,13 @@ pub const CASES: &[Case] = &[
         role: Role::Named,
     },
     Case {
+        name: "all-reduce-1gib",
+        what: "(m) the same of 1 GiB, with shared leaves: steps are skipped",
+        config: |_| rails::alike(),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
         name: "nic-1024",
         what: "(e) 1,024 paced flows through one NIC",
         config: |_| nic(),
