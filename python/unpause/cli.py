@@ -32,6 +32,7 @@ def main() -> int:
         from unpause import signals
 
         signals.ignore()
+        light.end()
 
 
 if __name__ == "__main__":

@@ -397,4 +397,6 @@ if __name__ == "__main__":
     from unpause import light, signals
 
     light.imports()
-    sys.exit(signals.run(main))
+    code = signals.run(main)
+    light.end()
+    sys.exit(code)
