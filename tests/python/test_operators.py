@@ -161,14 +161,14 @@ def test_what_pfc_carries_over_40_km(xoff: str, xon: str | None, use: float) -> 
         assert 0.85 < share < 0.99
     else:
         assert share == pytest.approx(use, abs=0.01)
-    assert ("set pfc.xon to 2.5MB or more" in warned(result)) == (use < 0.99)
+    assert ("set pfc.xon to 2.5 MB or more" in warned(result)) == (use < 0.99)
 
 
 def test_the_key_of_the_headroom_of_a_rate_is_named() -> None:
     pfc = '[pfc]\nheadroom = { "100Gbps" = "1MB", "50Gbps" = "10KB" }'
     result, run = run_of(long_haul(pfc, PFC))
     assert port(run, "S1", "S0")["headroom_dropped_packets"] > 20_000
-    assert "5MB" in warned(result)
+    assert "5 MB" in warned(result)
     assert 'raise pfc.headroom."' in warned(result)
     assert "buffer" not in warned(result)
     [tree] = account.trees(run)

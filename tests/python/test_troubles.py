@@ -41,10 +41,10 @@ def test_marks_that_begin_beyond_what_pause_lets_wait(kmin: str) -> None:
         assert run.row["pause_frames"] == 0
         return
     assert marked == 0
-    assert "no queue reaches kmin 1MB: with all 2 ingress ports of S0 at XOFF (100KB)" in warned(
+    assert "no queue reaches kmin 1 MB: with all 2 ingress ports of S0 at XOFF (100 KB)" in warned(
         result
     )
-    assert "lower kmin below 200KB, what two ingress ports hold at XOFF" in warned(result)
+    assert "lower kmin below 200 KB, what two ingress ports hold at XOFF" in warned(result)
     [tree] = account.trees(run)
     assert "lower kmin below 200 KB" in advised(result, run, tree)
     assert "had slowed" not in told(result, run)

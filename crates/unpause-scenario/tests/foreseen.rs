@@ -97,7 +97,7 @@ fn dcqcns_own_thresholds_at_a_link_that_is_faster_than_theirs() {
         };
         (of_kind(&before), of_kind(&results.warnings))
     };
-    let message = "DCQCN's default thresholds are those of its paper, for 40 Gb/s links: kmin 5KB, kmax 200KB; the \
+    let message = "DCQCN's default thresholds are those of its paper, for 40 Gb/s links: kmin 5 KB, kmax 200 KB; the \
                    fastest link here has 100Gbps";
     let (before, after) = with("", "100Gbps");
     assert_eq!(before, Some((true, format!("test.toml:22: {message}"))));
@@ -121,8 +121,9 @@ fn a_kmin_that_pause_never_lets_a_queue_reach() {
         "unreachable-kmin",
     );
     assert!(
-        message
-            .starts_with("test.toml:28: no queue reaches kmin 1MB: with all 3 ingress ports of S0"),
+        message.starts_with(
+            "test.toml:28: no queue reaches kmin 1 MB: with all 3 ingress ports of S0"
+        ),
         "{message}"
     );
     assert_eq!(warnings(&[("PFC", pfc), ("SCHEME", &scheme("150KB"))]), []);
@@ -134,7 +135,8 @@ fn an_xon_that_runs_dry_over_a_long_link() {
     let pfc = |xon: &str| format!("xoff = \"3MB\"\nxon = \"{xon}\"");
     let message = only(&[("DELAY", "200us"), ("PFC", &pfc("1MB"))], "low-xon");
     assert!(
-        message.contains("pfc.xon 1MB is too low for the link S0 to S1: its ingress drains 2.5MB"),
+        message
+            .contains("pfc.xon 1 MB is too low for the link S0 to S1: its ingress drains 2.5 MB"),
         "{message}"
     );
     assert_eq!(warnings(&[("DELAY", "200us"), ("PFC", &pfc("2600KB"))]), []);
@@ -146,7 +148,7 @@ fn a_buffer_that_is_full_before_every_port_has_sent_pause() {
     let switch = |buffer: &str| format!("buffer = \"{buffer}\"");
     let message = only(&[("SWITCH", &switch("1MB"))], "small-buffer");
     assert!(
-        message.contains("may hold pfc.xoff 512KB in each of 1 lossless priorities"),
+        message.contains("may hold pfc.xoff 512 KB in each of 1 lossless priorities"),
         "{message}"
     );
     let message = only(
@@ -154,7 +156,7 @@ fn a_buffer_that_is_full_before_every_port_has_sent_pause() {
         "small-buffer",
     );
     assert!(
-        message.contains("pfc.xoff 560KB is more than the"),
+        message.contains("pfc.xoff 560 KB is more than the"),
         "{message}"
     );
     assert_eq!(warnings(&[("SWITCH", &switch("4MB"))]), []);

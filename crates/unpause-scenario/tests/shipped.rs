@@ -45,9 +45,10 @@ const BEGINNINGS: [&str; 17] = [
     "scenarios/howto/ecn-thresholds.toml",
 ];
 
-/// Of these, the record has the first round trip, in which all senders of an incast send at the rate of their links. An
-/// estimate counts what the receiver's link carries, which is too little here.
-const INCASTS: [&str; 2] = [
+/// Of these, the record has the beginning, in which all senders of an incast send at the rate of their links: a round trip, or
+/// until PAUSE has reached them. An estimate counts what the receiver's link carries, which is too little here.
+const INCASTS: [&str; 3] = [
+    "papers/dcqcn/scenarios/unfair.toml",
     "papers/uet/scenarios/incast-1023.toml",
     "papers/uet/scenarios/incast-127.toml",
 ];

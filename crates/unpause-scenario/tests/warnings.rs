@@ -73,7 +73,7 @@ fn small_headroom_names_port_and_remedy() {
         first.starts_with("headroom-drops: S0 port 0 (to H0) dropped "),
         "{first}"
     );
-    let rest = "of lossless priority 3: headroom 10KB is too small; by IEEE 802.1Q this link needs 52.2KB beyond XOFF \
+    let rest = "of lossless priority 3: headroom 10 KB is too small; by IEEE 802.1Q this link needs 52.2 KB beyond XOFF \
                 (cable 5us, frames 1048B, reaction 0ps)";
     assert!(first.ends_with(rest), "{first}");
     assert!(
@@ -101,7 +101,7 @@ fn an_equilibrium_above_xoff_is_warned_of_before_and_after_the_run() {
     let scenario = Scenario::parse(&source("100KB"), Path::new("test.toml"));
     let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
     let expected =
-        "PAUSE acts before QCN: its equilibrium q_eq is 100KB, XOFF of the same buffer 100KB";
+        "PAUSE acts before QCN: its equilibrium q_eq is 100 KB, XOFF of the same buffer 100 KB";
     let of_input = |scenario: &Scenario| -> Vec<String> {
         let warnings = scenario.warnings().into_iter();
         let of_input = warnings.filter(|w| w.kind == "input");

@@ -377,10 +377,10 @@ impl Setting<ecn_sharp::Signal> for SojournSignal {
 /// Bytes for people.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
-        0..1_000 => format!("{bytes}B"),
-        1_000..1_000_000 => format!("{:.1}KB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1}MB", bytes as f64 / 1e6),
-        _ => format!("{:.1}GB", bytes as f64 / 1e9),
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
     }
     .replace(".0", "")
 }

@@ -182,7 +182,7 @@ size = "2MB"
     let ([short, far], said) = dropped(&own("55KB"));
     assert!(short == 0 && far > 0, "{short} {far}");
     assert!(
-        said.contains("headroom 55KB of its override is too small"),
+        said.contains("headroom 55 KB of its override is too small"),
         "{said}"
     );
 }
