@@ -15,6 +15,8 @@ from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw
+from unpause.metrics.throughput import burst_duration_ms
+from unpause.metrics.windows import MS
 from unpause.text import digits, time_unit
 
 #: Room at the right of the longest bar for its number, as a share of the panel.
@@ -64,15 +66,6 @@ def _finite(run: Run) -> list[str]:
     return flows.filter(pc.field("size_bytes").is_valid()).column("traffic").to_pylist()
 
 
-def _completed_ns(run: Run, entry: str) -> float:
-    flows = run.table("flows").filter(pc.field("traffic") == entry)
-    fct = series.column(flows, "fct_ns")
-    if np.isnan(fct).any():
-        return math.inf
-    start = series.column(flows, "start_ns")
-    return float((start + fct).max() - start.min())
-
-
 def _ideal_ns(result: Result, entry: str) -> float:
     rows = pc.field("traffic") == entry
     tables = [run.table("flows").filter(rows) for run in result.runs_of(result.schemes[0])]
@@ -84,7 +77,9 @@ Spread = tuple[float, float, float]
 
 
 def _spreads(result: Result, names: Sequence[str], entry: str) -> list[Spread]:
-    return [spread(result.runs_of(it), lambda run: _completed_ns(run, entry)) for it in names]
+    return [
+        spread(result.runs_of(it), lambda run: burst_duration_ms(run, entry) * MS) for it in names
+    ]
 
 
 def _panel(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from unpause.data import schemes
 from unpause.data.result import Result
@@ -42,7 +42,10 @@ def draw(result: Result, panel: Sequence[Mapping[str, Any]]) -> Figure:
                 shown = [low if low > 0 or linear else median, high]
                 ax.plot(shown, [y, y], color=colour[base], linewidth=1.5)
                 ax.plot([median], [y], color=colour[base], marker="o", markersize=4)
-        if not linear:
+        if linear:
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,g}"))
+        else:
             ax.set_xscale("log")
             ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())

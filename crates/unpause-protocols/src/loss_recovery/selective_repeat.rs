@@ -264,8 +264,8 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         Some(number)
     }
 
-    /// Takes for lost what had been sent when the timer was started, and has not been sent again since; true if anything was.
-    /// Where switches trim, it leaves what is in flight, as trimmed packets do: then it was headers that got lost.
+    /// The timer has run out: starts a recovery. Where switches trim, headers were lost instead: what had been sent when the timer
+    /// was started, and was not sent again since, counts as trimmed. True if anything was lost.
     fn give_up(&mut self, flow: &Sender) -> bool {
         let Some(trims) = &mut self.trims else {
             self.start_recovery(flow, self.highest_kept);
