@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,11 @@ def test_swept_names_are_written_instead_of_their_numbers(builder: Builder) -> N
     builder.run("PFC", placement=1.0)
     builder.swept = ["placement"]
     result = builder.result()
-    result.scenario["sweep"] = [{"name": "placement", "values": ["random", "packed"]}]
+    runs = result.tables["runs"]
+    at = runs.schema.get_field_index("placement")
+    field = runs.schema.field(at).with_metadata({"names": '["random", "packed"]'})
+    tables = {**result.tables, "runs": runs.cast(runs.schema.set(at, field))}
+    result = dataclasses.replace(result, tables=tables)
     assert [run.row["placement"] for run in result.runs_of("PFC")] == ["random", "packed"]
     assert grouped.Runs.of_result(result).values(0) == ["random", "packed"]
     assert result.runs.column("placement").to_pylist() == [0.0, 1.0]

@@ -138,9 +138,7 @@ impl Grid {
                 row.push(run.scheme.clone());
                 for column in &swept {
                     let value = run.values.iter().find(|(name, _)| name == column);
-                    row.push(
-                        value.map_or(String::new(), |(_, value)| unpause_scenario::swept(*value)),
-                    );
+                    row.push(value.map_or(String::new(), |(_, value)| value.to_string()));
                 }
                 row.extend(seeds.then(|| run.seed.to_string()));
                 row.extend(measures_of(run));
@@ -232,7 +230,7 @@ impl Grid {
 /// What a run is of, but for its seed.
 fn point_of(run: &Summary) -> (&str, Vec<(&str, u64)>) {
     let values = run.values.iter();
-    let values = values.map(|(name, value)| (name.as_str(), value.to_bits()));
+    let values = values.map(|(name, value)| (name.as_str(), value.value.to_bits()));
     (&run.scheme, values.collect())
 }
 
@@ -316,7 +314,7 @@ mod tests {
             run: index,
             scheme: ["PFC", "PFC+DCQCN", "PFC+TIMELY"][index as usize % 3].into(),
             seed: 1,
-            values: vec![("xoff_kb".into(), value)],
+            values: vec![("xoff_kb".into(), value.into())],
             flows_started: 1_234_567,
             flows_sized: 1_234_567,
             flows_completed: 1_234_000,

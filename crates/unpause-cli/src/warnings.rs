@@ -1,6 +1,6 @@
 //! What runs have to say to their reader.
 
-use unpause_scenario::{Summary, Warning, swept};
+use unpause_scenario::{Summary, Warning};
 
 /// More of one kind and scheme than this are only counted.
 const MOST_OF_A_KIND: usize = 3;
@@ -143,7 +143,7 @@ fn points(scheme: &str, at: &[u32], runs: &[Summary], all: bool) -> String {
         let values = run
             .values
             .iter()
-            .map(|(name, value)| format!("{name}={}", swept(*value)));
+            .map(|(name, value)| format!("{name}={value}"));
         let seed = seeds.then(|| format!("seed={}", run.seed));
         values.chain(seed).collect::<Vec<_>>().join(" ")
     };
@@ -175,7 +175,7 @@ mod tests {
         let run = |run| Summary {
             run,
             scheme: "PFC".into(),
-            values: vec![("xoff".into(), f64::from(run))],
+            values: vec![("xoff".into(), f64::from(run).into())],
             ..Summary::default()
         };
         (0..count).map(run).collect()
@@ -241,7 +241,7 @@ mod tests {
     fn runs_of_one_value_are_told_apart_by_their_seeds() {
         let mut runs = runs(4);
         for (index, run) in runs.iter_mut().enumerate() {
-            run.values[0].1 = (index / 2) as f64;
+            run.values[0].1.value = (index / 2) as f64;
             run.seed = 1 + index as u64 % 2;
         }
         let shown = text(&[warning(1, "input", "odd")], &runs, false);

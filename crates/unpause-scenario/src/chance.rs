@@ -17,12 +17,16 @@ pub(crate) fn same_seeds<'a>(parts: &[(&'a Run, &Tables)]) -> Vec<&'a Run> {
     // A sweep over seeds has them as values.
     let is_seed = |at: usize| {
         let mut runs = parts.iter();
-        runs.all(|(run, _)| run.values[at] == run.config.seed as f64)
+        runs.all(|(run, _)| run.values[at].value == run.config.seed as f64)
     };
     let of_run = parts.first().map_or(0, |(run, _)| run.values.len());
     let others: Vec<usize> = (0..of_run).filter(|at| !is_seed(*at)).collect();
-    let point =
-        |run: &Run| -> Vec<u64> { others.iter().map(|at| run.values[*at].to_bits()).collect() };
+    let point = |run: &Run| -> Vec<u64> {
+        others
+            .iter()
+            .map(|at| run.values[*at].value.to_bits())
+            .collect()
+    };
     let is_alike =
         |one: &Run, other: &Run| one.scheme == other.scheme && point(one) == point(other);
     let mut found = Vec::new();

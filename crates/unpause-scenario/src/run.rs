@@ -9,6 +9,7 @@ use crate::names::Names;
 use crate::sections::hpcc::Hpcc;
 use crate::sections::marking::Marking;
 use crate::sections::scheme::CongestionControl;
+use crate::swept::Swept;
 
 /// One run of a scenario: a scheme at a sweep point.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ pub struct Run {
     /// The table of `congestion_control` has a key of its congestion point.
     pub(crate) sets_queues: bool,
     /// Value of each sweep column.
-    pub values: Vec<f64>,
+    pub values: Vec<Swept>,
     /// Files in the formats of HPCC's simulator that are asked for.
     pub(crate) hpcc: Hpcc,
     /// What runs.
@@ -60,7 +61,7 @@ impl Run {
         let values = columns
             .iter()
             .zip(&self.values)
-            .map(|(name, value)| format!(" {name}={}", swept(*value)));
+            .map(|(name, value)| format!(" {name}={value}"));
         self.scheme.clone() + &values.collect::<String>()
     }
 
@@ -87,14 +88,5 @@ impl Run {
                 .settings()
                 .is_some_and(|flow| flow.controlled && flow.transport == transport),
         })
-    }
-}
-
-/// A swept value for people: `1e-12` instead of a row of zeros.
-pub fn swept(value: f64) -> String {
-    const SMALL: f64 = 1e-4;
-    match value != 0.0 && value.abs() < SMALL {
-        true => format!("{value:e}"),
-        false => value.to_string(),
     }
 }

@@ -239,10 +239,10 @@ mod tests {
         assert_eq!(scenario.sweep_columns(), ["f1_limit_gbps"]);
         assert_eq!(scenario.runs().len(), 40);
         let second = &scenario.runs()[1];
-        assert_eq!(second.values, [19.5]);
+        assert_eq!(second.values[0].value, 19.5);
         assert_eq!(limit(second, 1), Some(Rate::from_mbps(19_500)));
         assert_eq!(limit(second, 0), Some(Rate::from_gbps(20)));
-        assert_eq!(scenario.runs()[39].values, [0.5]);
+        assert_eq!(scenario.runs()[39].values[0].value, 0.5);
     }
 
     /// The keys that the message about a wrong one offers, up to `end`.

@@ -1,13 +1,16 @@
 //! A few numbers for each run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::Schema;
 use serde::Serialize;
 
 use crate::percentile::percentile;
+use crate::swept::Swept;
 use crate::tables::Tables;
 
 /// What the terminal shows of a run.
@@ -19,8 +22,8 @@ pub struct Summary {
     pub scheme: String,
     /// Root of its random streams.
     pub seed: u64,
-    /// Swept values by column.
-    pub values: Vec<(String, f64)>,
+    /// Swept values by column; in JSON a number, or a name.
+    pub values: Vec<(String, Swept)>,
     /// Flows that started.
     pub flows_started: u64,
     /// Of these, the ones that have a size and so an end.
@@ -146,7 +149,7 @@ impl Summary {
 }
 
 /// Columns of table `runs` between `seed` and `simulated_ns`.
-fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, f64)> {
+fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, Swept)> {
     let schema = runs.schema();
     let names = schema.fields().iter().map(|field| field.name());
     names
@@ -157,9 +160,18 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, f64)> {
             let column = runs
                 .column_by_name(name)?
                 .as_primitive_opt::<Float64Type>()?;
-            Some((name.clone(), column.value(row)))
+            let value = column.value(row);
+            let names = names_of(&schema, name);
+            Some((name.clone(), Swept { value, names }))
         })
         .collect()
+}
+
+/// What the numbers of a column stand for, if they stand for names.
+fn names_of(schema: &Schema, column: &str) -> Arc<[String]> {
+    let field = schema.field_with_name(column).ok();
+    let names = field.and_then(|it| serde_json::from_str(it.metadata().get("names")?).ok());
+    names.map_or_else(Arc::default, |it: Vec<String>| it.into())
 }
 
 /// The values of a float column that are not null, sorted, by run.

@@ -220,9 +220,10 @@ fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
     let mut table = Builder::new(&[columns::RUNS], measured, |m| vec![&m.results])
         .column("seed", |run, _| run.config.seed);
     for (index, name) in sweep_columns.iter().enumerate() {
-        table = table.push(name, "", "value of the sweep, in its `unit`", |run, _| {
-            run.values[index]
-        });
+        let text = "value of the sweep, in its `unit`";
+        table = table.push(name, "", text, |run, _| run.values[index].value);
+        let first = measured.first();
+        table.note_names(first.map_or(&[], |it| &it.run.values[index].names));
     }
     table
         .column("simulated_ns", |_, r| r.totals.simulated)

@@ -17,7 +17,7 @@ use crate::tables::Tables;
 use crate::text::setting::size;
 use crate::{
     link_failures, link_rates, long_paths, lossy_links, reordering, starved, storms, thresholds,
-    unfinished, waiting,
+    unequal_blocks, unfinished, waiting,
 };
 
 /// Something to look at.
@@ -31,7 +31,7 @@ pub struct Warning {
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
-    /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`.
+    /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -136,7 +136,8 @@ pub(crate) fn of_scenario(
 /// True of kinds that may be just what was wanted.
 fn is_note(kind: &str) -> bool {
     let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
-    of_links.contains(&kind) || [storms::KIND, thresholds::KIND].contains(&kind)
+    let others = [storms::KIND, thresholds::KIND, unequal_blocks::KIND];
+    of_links.contains(&kind) || others.contains(&kind)
 }
 
 /// What is worth saying about a run alone.
@@ -166,6 +167,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         storms::of(measured),
         Vec::from_iter(reordering::of(measured)),
         Vec::from_iter(long_paths::of(measured)),
+        unequal_blocks::of(measured),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use unpause_scenario::{Options, Outcome, Place, Saved};
+use unpause_scenario::{NoProgress, Options, Outcome, Place, Saved, Scenario, Summary, execute};
 
 #[path = "common/small.rs"]
 mod small;
@@ -160,5 +160,42 @@ fn files_of_runs_have_names_of_their_own() {
     assert_eq!(
         Saved::load(out.directory()).unwrap().manifest.files.len(),
         23
+    );
+}
+
+#[test]
+fn swept_names_are_kept_with_their_numbers() {
+    let text = small::text(&["PFC"])
+        + "[[sweep]]\nname = \"by\"\nkey = \"switch.balancing\"\nvalues = [\"random\", \"adaptive\"]\n\
+           [[sweep]]\nname = \"kb\"\nkey = \"traffic.F.size\"\nvalues = [10, 20]\nunit = \"KB\"\n";
+    let scenario = Scenario::parse(&text, Path::new("one.toml")).unwrap();
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    outcome.write(&out).unwrap();
+    for tables in [&outcome.tables, &Saved::load(&out).unwrap().tables] {
+        let of_run = |run: Summary| -> Vec<String> {
+            let values = run.values.iter();
+            values
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect()
+        };
+        let shown: Vec<_> = Summary::of(tables).into_iter().map(of_run).collect();
+        let expected = [
+            ("random", 10),
+            ("random", 20),
+            ("adaptive", 10),
+            ("adaptive", 20),
+        ];
+        assert_eq!(
+            shown,
+            expected.map(|(by, kb)| vec![format!("by={by}"), format!("kb={kb}")])
+        );
+    }
+    let run = &Summary::of(&outcome.tables)[2];
+    let json = serde_json::to_value(run).unwrap();
+    assert_eq!(
+        json["values"],
+        serde_json::json!([["by", "adaptive"], ["kb", 10.0]])
     );
 }

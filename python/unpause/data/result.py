@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -211,15 +211,10 @@ class Result:
 
     @cached_property
     def _swept_names(self) -> dict[str, list[str]]:
-        """The values of each [[sweep]] over names; a quantity begins with a digit."""
-        every = {it.get("name"): it.get("values", []) for it in self.scenario.get("sweep", [])}
-        return {
-            name: values
-            for name, values in every.items()
-            if name in self.sweep_columns
-            and values
-            and all(isinstance(it, str) and re.match("[A-Za-z]", it) for it in values)
-        }
+        """What the numbers of a swept column stand for, of sweeps over names."""
+        fields = {name: self.runs.schema.field(name) for name in self.sweep_columns}
+        noted = {name: (it.metadata or {}).get(b"names") for name, it in fields.items()}
+        return {name: json.loads(names) for name, names in noted.items() if names}
 
     def rows(self, table: str) -> int:
         """Number of rows of a table."""

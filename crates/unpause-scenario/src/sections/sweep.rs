@@ -1,6 +1,7 @@
 //! `[[sweep]]`: one run for each scheme and value. Several sweeps multiply.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
@@ -8,6 +9,7 @@ use toml::de::DeValue;
 
 use crate::columns;
 use crate::limits::{self, show_count};
+use crate::swept::Swept;
 use crate::text::document::{self, Table, read};
 use crate::text::error::{Checked, Problem, from_toml};
 use crate::text::keys::{keys, kinds};
@@ -35,7 +37,7 @@ keys! {
         prefix: String = ["none"] "text before each value";
         unit: String = ["none"] "text after each value";
         values: Values = ["-"]
-            "numbers, or texts such as `\"1/128\"`; or names such as `\"packed\"`, which stand as 0, 1, 2, … in the column of table `runs`";
+            "numbers, or texts such as `\"1/128\"`; or names such as `\"packed\"`, which stand as 0, 1, 2, … in the column of table `runs`, with the names in its metadata `names`";
         from: f64 = ["-"] "instead of `values`: first value";
         to: f64 = ["-"] "instead of `values`: last value";
         step: f64 = ["-"] "instead of `values`: difference of successive values";
@@ -70,7 +72,7 @@ pub(crate) struct Sweep {
 #[derive(Clone, Default)]
 pub(crate) struct Point {
     /// For the columns of table `runs`.
-    pub values: Vec<f64>,
+    pub values: Vec<Swept>,
     /// What is replaced: key, where it is written, and the text or number to put there.
     settings: Vec<(Spanned<String>, Setting)>,
 }
@@ -98,6 +100,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
         }
         let values = values(&file, span.clone())?;
         check_with(&file, values.len())?;
+        let names = names(&file);
         let count = values.len() * sweep.points.len();
         if count > limits::RUNS {
             return too_many(&count.to_string(), span).err();
@@ -106,7 +109,10 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
         for point in &sweep.points {
             for (index, (value, setting)) in values.iter().enumerate() {
                 let mut point = point.clone();
-                point.values.push(*value);
+                point.values.push(Swept {
+                    value: *value,
+                    names: Arc::clone(&names),
+                });
                 for key in std::iter::once(&file.key).chain(file.also.value().into_iter().flatten())
                 {
                     point.settings.push((key.clone(), setting.clone()));
@@ -206,6 +212,19 @@ fn values(file: &SweepKeys, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> 
             .at(span, "this table")
             .err(),
     }
+}
+
+/// The values of a sweep over names.
+fn names(file: &SweepKeys) -> Arc<[String]> {
+    let values = file.values.value().filter(|values| are_names(values));
+    let texts = values
+        .into_iter()
+        .flatten()
+        .filter_map(|value| match value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Number(_) => None,
+        });
+    texts.collect()
 }
 
 /// True of names, such as `"packed"`: a quantity begins with a digit.

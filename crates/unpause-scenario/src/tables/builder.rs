@@ -117,6 +117,14 @@ impl<'a, R: Copy> Builder<'a, R> {
         self
     }
 
+    /// Says in the metadata of the last column what its numbers stand for, as a list in JSON.
+    pub fn note_names(&mut self, names: &[String]) {
+        if let (Some(field), false) = (self.fields.last_mut(), names.is_empty()) {
+            let names = serde_json::json!(names).to_string();
+            field.metadata_mut().insert("names".to_owned(), names);
+        }
+    }
+
     /// Columns `node`, `port`, `peer` and `priority`.
     pub fn port(self, port: impl Fn(R) -> (NodeId, PortId, u8)) -> Self {
         let peer = |run: &'a Run, (node, port, _): (NodeId, PortId, u8)| {

@@ -5,18 +5,22 @@ use std::path::Path;
 use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
 
 /// One flow over one switch, by each of these schemes.
-pub fn scenario(schemes: &[&str]) -> Scenario {
+pub fn text(schemes: &[&str]) -> String {
     let schemes = schemes.iter();
     let schemes: String = schemes
         .map(|name| format!("[[scheme]]\nname = \"{name}\"\n"))
         .collect();
-    let text = format!(
+    format!(
         "duration = \"50us\"\n\
          [topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"40Gbps\"\ndelay = \"1us\"\n\
          {schemes}\
          [[traffic]]\nname = \"F\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"10KB\"\n"
-    );
-    Scenario::parse(&text, Path::new("one.toml")).expect("it is sound")
+    )
+}
+
+/// The scenario of that text.
+pub fn scenario(schemes: &[&str]) -> Scenario {
+    Scenario::parse(&text(schemes), Path::new("one.toml")).expect("it is sound")
 }
 
 /// What it measures.

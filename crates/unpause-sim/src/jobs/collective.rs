@@ -120,7 +120,7 @@ impl Collective {
     }
 
     /// Into how many blocks the bytes of a channel are split, in a group of `n`.
-    fn blocks(&self, n: u32) -> u32 {
+    pub fn blocks(&self, n: u32) -> u32 {
         use {Algorithm as A, Operation as O};
         match (&self.operation, self.algorithm) {
             (O::Broadcast { .. } | O::SendReceive | O::AllToAllV(_) | O::Pipeline(_), _) => 1,
@@ -211,6 +211,13 @@ impl Collective {
         let ends = self.ends_of_rings(n, reduces);
         let end = ends.into_iter().find(|end| step < *end);
         end.map_or(step, |end| end - 1)
+    }
+
+    /// Where steps of rings are not alike because some blocks have a byte more: the next larger [`Self::bytes`] with which they are.
+    pub fn equal_blocks(&self, n: u32) -> Option<u64> {
+        let blocks = u64::from(self.lanes_of_channels()) * u64::from(self.blocks(n));
+        let is_equal = self.bytes.is_multiple_of(blocks) || self.ends_of_rings(n, false).is_empty();
+        (!is_equal).then(|| self.bytes.next_multiple_of(blocks))
     }
 
     /// The steps at which one ring ends and another begins; empty if the algorithm is not made of rings.
