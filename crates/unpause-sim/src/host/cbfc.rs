@@ -62,16 +62,16 @@ impl Host {
     /// There may be credits again for a class of the NIC that the host works with.
     #[cold]
     pub(super) fn go_on(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
-        let stopped = self.end.is_paused(class);
-        if !stopped || !window.link_credits.may_send_any(self.port, class) {
+        let stopped = self.nic.end.is_paused(class);
+        if !stopped || !window.link_credits.may_send_any(self.nic.port, class) {
             return;
         }
         let place = self.place(class, window.plan);
-        let pause = &mut self.classes[usize::from(class)].pause;
+        let pause = &mut self.nic.classes[usize::from(class)].pause;
         let xon = (class, Time::ZERO);
-        self.end.obey(now, xon, pause, place, window.log);
-        if self.end.backlog >> class & 1 == 1 {
-            self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
+        self.nic.end.obey(now, xon, pause, place, window.log);
+        if self.nic.end.backlog >> class & 1 == 1 {
+            self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
         }
     }
 
@@ -79,17 +79,18 @@ impl Host {
     #[cold]
     #[inline(never)]
     pub(super) fn look_at_credits(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        for class in 0..self.classes.len() as u8 {
-            let waits = self.end.backlog >> class & 1 == 1;
-            let stopped = self.end.is_paused(class);
+        for class in 0..self.nic.classes.len() as u8 {
+            let waits = self.nic.end.backlog >> class & 1 == 1;
+            let stopped = self.nic.end.is_paused(class);
             if !waits || stopped || window.link_credits.lets_pass(class) {
                 continue;
             }
-            if !window.link_credits.may_send_any(self.port, class) {
+            if !window.link_credits.may_send_any(self.nic.port, class) {
                 let place = self.place(class, window.plan);
-                let pause = &mut self.classes[usize::from(class)].pause;
-                let from = (class, self.end.busy_until);
-                self.end
+                let pause = &mut self.nic.classes[usize::from(class)].pause;
+                let from = (class, self.nic.end.busy_until);
+                self.nic
+                    .end
                     .wait_for_credits(now, from, pause, place, window.log);
             }
         }

@@ -174,7 +174,7 @@ impl Host {
     /// Flows in turn in the class of that in `slot`.
     fn flows_of(&self, slot: u32) -> usize {
         let class = self.senders[slot as usize].class;
-        self.classes[usize::from(class)].ready.len()
+        self.nic.classes[usize::from(class)].ready.len()
     }
 
     /// The flow in `slot` has timed out: if it has no credit, it asks for some.

@@ -256,7 +256,7 @@ impl Host {
             self.turn_to(nic);
         }
         // Messages of one instant take their places in the order in which they are posted.
-        self.end.busy_until = self.end.busy_until.max(now);
+        self.nic.end.busy_until = self.nic.end.busy_until.max(now);
         let sender = &mut self.senders[slot as usize];
         let from = ranks.outgoing.get_mut(&flow).expect("it is open");
         let recovery = recovery(&mut self.selective, slot, Time::NEVER);

@@ -13,11 +13,11 @@ impl Host {
     /// The wire behind the host fails or returns.
     pub fn set_link(&mut self, now: Time, up: bool) {
         if !up {
-            self.end.busy_until = Time::NEVER;
-            self.nic_at = Time::NEVER;
+            self.nic.end.busy_until = Time::NEVER;
+            self.nic.at = Time::NEVER;
             return;
         }
-        self.end.busy_until = now;
+        self.nic.end.busy_until = now;
         self.set_nic(now);
         if self.hpcc_nic {
             self.look(now);
@@ -27,7 +27,7 @@ impl Host {
     /// The wire behind a NIC has another speed from the next frame on.
     pub fn set_speed(&mut self, nic: PortId, speed: LinkSpeed) {
         match nic == self.number {
-            true => self.end.transmitter.speed = speed,
+            true => self.nic.end.transmitter.speed = speed,
             false => self.others[usize::from(nic)].end.transmitter.speed = speed,
         }
     }
@@ -35,7 +35,7 @@ impl Host {
     /// The speed of the link by which the host works with, as the fabric has it, also while it is slower: what senders take
     /// for their line rate.
     pub(super) fn line_speed(&self, plan: &Plan<'_>) -> LinkSpeed {
-        plan.ports.transmitters[self.port as usize].speed
+        plan.ports.transmitters[self.nic.port as usize].speed
     }
 
     /// PFC restarts: a direction of the link has failed or returned.

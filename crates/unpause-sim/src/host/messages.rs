@@ -12,7 +12,7 @@ use super::state::Host;
 
 impl Sender {
     /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, each ACK is looked
-    /// at: a rank is told of each message that has been acknowledged, or selective repeat goes on with another one.
+    /// at: a rank is told of each message that has been acknowledged, or selective repeat continues with another one.
     pub fn open_for_messages(&mut self, tells: bool) {
         self.carries = Carries::Messages;
         self.tells = tells;

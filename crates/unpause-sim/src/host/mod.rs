@@ -145,9 +145,9 @@ impl Host {
     /// The flow in `slot` takes its place among those of the NIC at hand.
     #[inline(always)]
     fn line_up(&mut self, now: Time, slot: u32) {
-        self.end.busy_until = self.end.busy_until.max(now);
+        self.nic.end.busy_until = self.nic.end.busy_until.max(now);
         if self.hpcc_nic {
-            self.list.push(slot);
+            self.nic.list.push(slot);
             self.look(now);
         }
         self.enqueue(slot);
@@ -347,11 +347,11 @@ impl Host {
     }
 
     fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        for class in 0..self.classes.len() {
+        for class in 0..self.nic.classes.len() {
             let buffer = self.buffer.as_ref();
             let held = buffer.map(|buffer| buffer.sample(class as u8));
             let (ingress_bytes, pause_frames) = held.unwrap_or_default();
-            let (packets, bytes) = self.tcp.queued(class);
+            let (packets, bytes) = self.tcp.queued(self.nic.replies.get(class));
             log.port_series.push(PortSample {
                 time: now,
                 node: self.id,
@@ -360,29 +360,29 @@ impl Host {
                 queue_bytes: bytes,
                 queue_packets: packets,
                 ingress_bytes,
-                tx_bytes: self.classes[class].counters.tx_bytes,
+                tx_bytes: self.nic.classes[class].counters.tx_bytes,
                 dropped_packets: 0,
                 pause_frames,
-                paused: plan.waited(self.classes[class].pause.total(now)).0,
+                paused: plan.waited(self.nic.classes[class].pause.total(now)).0,
             });
         }
     }
 
     /// Closes and reports what is open at the NIC at hand.
     fn finish_nic(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        for class in 0..self.classes.len() as u8 {
+        for class in 0..self.nic.classes.len() as u8 {
             let place = self.place(class, plan);
-            let pause = &mut self.classes[class as usize].pause;
+            let pause = &mut self.nic.classes[class as usize].pause;
             let (paused, credit_wait) = plan.waited(pause.total(now));
             let since = pause.held_since();
             pause.finish(now, place, log);
-            if !self.stopped_by.is_empty() {
+            if !self.nic.stopped_by.is_empty() {
                 self.note_go(now, class, since);
             }
             let Counters {
                 tx_packets,
                 tx_bytes,
-            } = self.classes[class as usize].counters;
+            } = self.nic.classes[class as usize].counters;
             let identity = PortRecord {
                 node: self.id,
                 port: self.number,
@@ -421,7 +421,7 @@ impl NodeModel for Host {
                 self.turn_to_next();
             }
             let timer = self.timers.next_time();
-            let now = timer.min(arrival).min(self.nic_at).min(self.rare_at);
+            let now = timer.min(arrival).min(self.nic.at).min(self.rare_at);
             if now >= window.end {
                 window.inboxes.close(self.id);
                 return now;
@@ -445,7 +445,7 @@ impl NodeModel for Host {
                     self.turn_to_packet(&packet, window.plan);
                 }
                 self.on_arrival(now, &packet, window);
-            } else if self.nic_at == now && !self.precedes_nic(now) {
+            } else if self.nic.at == now && !self.precedes_nic(now) {
                 self.on_nic(now, window);
             } else {
                 self.on_rare(now, window);

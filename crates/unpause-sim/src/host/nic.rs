@@ -23,27 +23,29 @@ impl Host {
         }
         let sender = &mut self.senders[slot as usize];
         let start = sender.next_start;
-        if start <= self.end.busy_until {
+        if start <= self.nic.end.busy_until {
             sender.pace = Pace::Ready;
-            self.classes[sender.class as usize].ready.push_back(slot);
-            self.end.backlog |= 1 << sender.class;
-            self.nic_at = self.nic_at.min(self.end.busy_until);
+            self.nic.classes[sender.class as usize]
+                .ready
+                .push_back(slot);
+            self.nic.end.backlog |= 1 << sender.class;
+            self.nic.at = self.nic.at.min(self.nic.end.busy_until);
         } else {
             sender.pace = Pace::Until(start);
-            self.pacing.push(Entry::new(start, sender.flow, slot));
-            self.nic_at = self.nic_at.min(start);
+            self.nic.pacing.push(Entry::new(start, sender.flow, slot));
+            self.nic.at = self.nic.at.min(start);
         }
     }
 
     #[inline(always)]
     pub(super) fn send_control(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
-        if self.end.is_free(now) && self.control.is_empty() {
+        if self.nic.end.is_free(now) && self.nic.control.is_empty() {
             let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
             self.set_nic(now);
         } else {
-            self.control.push(&packet);
-            self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
+            self.nic.control.push(&packet);
+            self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
         }
     }
 
@@ -54,21 +56,21 @@ impl Host {
         if class == window.plan.classes.control {
             return self.send_control(now, packet, window);
         }
-        let waiting = &mut self.acks[class as usize];
+        let waiting = &mut self.nic.acks[class as usize];
         let first = waiting.is_empty();
-        let paused = self.end.is_paused(class);
-        if first && !paused && self.end.is_free(now) && self.control.is_empty() {
+        let paused = self.nic.end.is_paused(class);
+        if first && !paused && self.nic.end.is_free(now) && self.nic.control.is_empty() {
             self.transmit(now, class, &packet, window);
             return self.set_nic(now);
         }
         waiting.push(&packet);
         if first {
-            self.classes[class as usize]
+            self.nic.classes[class as usize]
                 .ready
                 .push_front(ACKS | u32::from(class));
-            self.end.backlog |= 1 << class;
+            self.nic.end.backlog |= 1 << class;
             if !paused {
-                self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
+                self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
             }
         }
     }
@@ -76,12 +78,12 @@ impl Host {
     /// Sends the first ACK or NAK that waits in `class`.
     #[cold]
     fn send_waiting_ack(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
-        let packet = self.acks[class as usize].pop();
-        if !self.acks[class as usize].is_empty() {
-            self.classes[class as usize]
+        let packet = self.nic.acks[class as usize].pop();
+        if !self.nic.acks[class as usize].is_empty() {
+            self.nic.classes[class as usize]
                 .ready
                 .push_front(ACKS | u32::from(class));
-            self.end.backlog |= 1 << class;
+            self.nic.end.backlog |= 1 << class;
         }
         self.transmit(now, class, &packet, window);
     }
@@ -96,22 +98,24 @@ impl Host {
         packet: &Packet,
         window: &mut Window<'_, '_>,
     ) {
-        let counters = &mut self.classes[class as usize].counters;
+        let counters = &mut self.nic.classes[class as usize].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
-        self.end.transmit(now, packet, 0, Queued::default(), window);
+        self.nic
+            .end
+            .transmit(now, packet, 0, Queued::default(), window);
     }
 
     /// When to look again for something to send.
     #[inline]
     pub(super) fn set_nic(&mut self, now: Time) {
-        let sendable = !self.control.is_empty() || self.end.eligible() != 0;
-        self.nic_at = if sendable {
-            self.end.busy_until
+        let sendable = !self.nic.control.is_empty() || self.nic.end.eligible() != 0;
+        self.nic.at = if sendable {
+            self.nic.end.busy_until
         } else if self.hpcc_nic {
             self.hpcc_wake(now)
         } else {
-            self.pacing.next_time().max(self.end.busy_until)
+            self.nic.pacing.next_time().max(self.nic.end.busy_until)
         };
     }
 
@@ -120,17 +124,21 @@ impl Host {
     /// no more, and if that is not due already, as one is that its window or a PAUSE holds back.
     #[cold]
     fn hpcc_wake(&mut self, now: Time) -> Time {
-        if !self.end.is_free(now) {
-            return self.end.busy_until;
+        if !self.nic.end.is_free(now) {
+            return self.nic.end.busy_until;
         }
-        if self.timer_at <= now {
-            let listed = self.list.iter().map(|&slot| &self.senders[slot as usize]);
+        if self.nic.timer_at <= now {
+            let listed = self
+                .nic
+                .list
+                .iter()
+                .map(|&slot| &self.senders[slot as usize]);
             let left = listed.filter(|sender| sender.has_left());
             let first = left.map(|sender| sender.next_start).min();
-            self.timer_at = first.unwrap_or(now);
+            self.nic.timer_at = first.unwrap_or(now);
         }
-        match self.timer_at > now {
-            true => self.timer_at,
+        match self.nic.timer_at > now {
+            true => self.nic.timer_at,
             false => Time::NEVER,
         }
     }
@@ -149,13 +157,13 @@ impl Host {
     /// keeps its turn at its new place.
     #[cold]
     fn next_in_list(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
-        let count = self.list.len();
+        let count = self.nic.list.len();
         let mut first_over = None;
         let mut found = None;
         for step in 1..=count {
-            let place = (self.served + step) % count;
-            let sender = &mut self.senders[self.list[place] as usize];
-            let paused = self.end.is_paused(sender.class);
+            let place = (self.nic.served + step) % count;
+            let sender = &mut self.senders[self.nic.list[place] as usize];
+            let paused = self.nic.end.is_paused(sender.class);
             if !paused && sender.has_packet(now) {
                 if sender.next_start <= now {
                     found = Some(place);
@@ -168,8 +176,8 @@ impl Host {
         if let Some(first) = first_over {
             found = self.clear_list(first, found, window.log);
         }
-        self.served = found.unwrap_or(self.served);
-        found.map(|place| self.list[place])
+        self.nic.served = found.unwrap_or(self.nic.served);
+        found.map(|place| self.nic.list[place])
     }
 
     /// Forgets the flows in the list, from place `first` on, that are over; answers where what was at `found` is.
@@ -177,8 +185,8 @@ impl Host {
     fn clear_list(&mut self, first: usize, found: Option<usize>, log: &mut Log) -> Option<usize> {
         let mut kept = first;
         let mut now_at = found;
-        for place in first..self.list.len() {
-            let slot = self.list[place];
+        for place in first..self.nic.list.len() {
+            let slot = self.nic.list[place];
             if self.senders[slot as usize].is_over() {
                 self.forget(slot, log);
                 continue;
@@ -186,34 +194,37 @@ impl Host {
             if found == Some(place) {
                 now_at = Some(kept);
             }
-            self.list[kept] = slot;
+            self.nic.list[kept] = slot;
             kept += 1;
         }
-        self.list.truncate(kept);
+        self.nic.list.truncate(kept);
         now_at
     }
 
     /// Something has happened at which a NIC with one timer looks for something to send.
     pub(super) fn look(&mut self, now: Time) {
-        self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
+        self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
     }
 
     /// A rate has changed so that a flow may send at `at`: a timer that runs is set to that.
     pub(super) fn advance_timer(&mut self, now: Time, at: Time) {
-        if self.timer_at > now && at < self.timer_at {
-            self.timer_at = at.max(now);
-            self.nic_at = self.nic_at.min(self.timer_at.max(self.end.busy_until));
+        if self.nic.timer_at > now && at < self.nic.timer_at {
+            self.nic.timer_at = at.max(now);
+            self.nic.at = self
+                .nic
+                .at
+                .min(self.nic.timer_at.max(self.nic.end.busy_until));
         }
     }
 
     pub(super) fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        self.end.busy_until = self.end.busy_until.max(now);
-        let alone = match self.pacing.next_time() <= now {
+        self.nic.end.busy_until = self.nic.end.busy_until.max(now);
+        let alone = match self.nic.pacing.next_time() <= now {
             true => self.release_paced(now, window),
             false => None,
         };
-        if !self.control.is_empty() {
-            let packet = self.control.pop();
+        if !self.nic.control.is_empty() {
+            let packet = self.nic.control.pop();
             let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
         } else if let Some(slot) = alone.or_else(|| self.next_to_send(now, window)) {
@@ -267,8 +278,8 @@ impl Host {
     /// Moves flows whose rate limiters have come to allow a packet into the round-robin; answers the one that may
     /// send, if it is the only one, which spares it the way through.
     fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
-        while self.pacing.next_time() <= now
-            && let Some(entry) = self.pacing.pop()
+        while self.nic.pacing.next_time() <= now
+            && let Some(entry) = self.nic.pacing.pop()
         {
             let slot = entry.payload();
             if slot & TCP != 0 {
@@ -281,9 +292,9 @@ impl Host {
             if sender.flow != entry.key() || sender.pace != Pace::Until(entry.time()) {
                 continue;
             }
-            let others = self.end.backlog != 0 || self.pacing.next_time() <= now;
-            let paused = self.end.paused != 0 || self.has_link_credits;
-            let waits = paused || !self.control.is_empty();
+            let others = self.nic.end.backlog != 0 || self.nic.pacing.next_time() <= now;
+            let paused = self.nic.end.paused != 0 || self.has_link_credits;
+            let waits = paused || !self.nic.control.is_empty();
             if !others && !waits && sender.next_start <= now && sender.has_packet(now) {
                 return Some(slot);
             }
@@ -295,9 +306,9 @@ impl Host {
     /// The class whose turn it is, out of several `eligible` that share the port.
     #[cold]
     fn by_share(&mut self, eligible: u8) -> usize {
-        let shares = self.shares.as_mut().expect("the NIC has shares");
+        let shares = self.nic.shares.as_mut().expect("the NIC has shares");
         shares.pick(eligible, |class| {
-            let class = self.classes.get(class);
+            let class = self.nic.classes.get(class);
             class.map_or(0, |class| class.counters.tx_bytes)
         })
     }
@@ -308,7 +319,7 @@ impl Host {
             if self.has_link_credits {
                 self.look_at_credits(now, window);
             }
-            let eligible = self.end.eligible();
+            let eligible = self.nic.end.eligible();
             if eligible == 0 {
                 return None;
             }
@@ -316,9 +327,9 @@ impl Host {
                 false => 7 - eligible.leading_zeros() as usize,
                 true => self.by_share(eligible),
             };
-            let slot = self.classes[class].ready.pop_front()?;
-            if self.classes[class].ready.is_empty() {
-                self.end.backlog &= !(1 << class);
+            let slot = self.nic.classes[class].ready.pop_front()?;
+            if self.nic.classes[class].ready.is_empty() {
+                self.nic.end.backlog &= !(1 << class);
             }
             if slot & TCP != 0 {
                 if slot & ACKS == ACKS {

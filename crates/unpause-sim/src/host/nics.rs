@@ -1,11 +1,11 @@
 //! Hosts with several NICs: which one a packet leaves by, and the turn from one to another.
 //!
-//! A host works with one NIC at a time, whose state stands in [`Host`] itself, so that hosts with a single one pay
-//! nothing for this; the others rest in [`Host::others`]. What happens at the host says which NIC it is about: the one
+//! A host works with one NIC at a time, [`Host::nic`], so that hosts with a single one pay nothing for this; the others rest
+//! in [`Host::others`]. What happens at the host says which NIC it is about: the one
 //! that a PAUSE came by, or the one by which packets of a flow leave, data at its sender and feedback at its receiver.
 
 use super::state::{
-    DELAYED, Host, KIND_SHIFT, NOTIFICATION, Nic, PAUSE, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
+    DELAYED, Host, KIND_SHIFT, NOTIFICATION, PAUSE, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
 };
 use crate::fabric::packet::{FORWARD, Kind, Packet};
 use crate::fabric::{NodeId, PortId};
@@ -33,48 +33,18 @@ impl Host {
         }
     }
 
-    /// What the host works with changes places with what rests at `place`.
+    /// The NIC at hand changes places with what rests at `place`.
     #[cold]
     fn swap(&mut self, place: PortId) {
-        use std::mem::swap;
-        let Nic {
-            end,
-            port,
-            nic_at,
-            pacing,
-            control,
-            classes,
-            acks,
-            list,
-            served,
-            timer_at,
-            stopped_by,
-            waits,
-            replies,
-            shares,
-        } = &mut self.others[usize::from(place)];
-        swap(&mut self.port, port);
-        swap(&mut self.end, end);
-        swap(&mut self.nic_at, nic_at);
-        swap(&mut self.pacing, pacing);
-        swap(&mut self.control, control);
-        swap(&mut self.classes, classes);
-        swap(&mut self.acks, acks);
-        swap(&mut self.list, list);
-        swap(&mut self.served, served);
-        swap(&mut self.timer_at, timer_at);
-        swap(&mut self.stopped_by, stopped_by);
-        swap(&mut self.waits, waits);
-        swap(&mut self.tcp.replies, replies);
-        swap(&mut self.shares, shares);
+        std::mem::swap(&mut self.nic, &mut self.others[usize::from(place)]);
     }
 
     /// Works with the NIC that has something to do first, the first of these by number.
     #[cold]
     pub(super) fn turn_to_next(&mut self) {
         let others = (0..).zip(&self.others).map(|(nic, it)| match nic {
-            _ if nic == self.number => (self.nic_at, nic),
-            _ => (it.nic_at, nic),
+            _ if nic == self.number => (self.nic.at, nic),
+            _ => (it.at, nic),
         });
         if let Some((_, nic)) = others.min() {
             self.turn_to(nic);

@@ -14,14 +14,14 @@ impl Host {
         if window.plan.config.host.ignores_pause.contains(&self.id) {
             return;
         }
-        for class in 0..self.classes.len() as u8 {
+        for class in 0..self.nic.classes.len() as u8 {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = self.place(class, window.plan);
-                let pause = &mut self.classes[class as usize].pause;
+                let pause = &mut self.nic.classes[class as usize].pause;
                 let since = pause.held_since();
                 let frame = (class, reaction.pause);
-                let effect = self.end.obey(now, frame, pause, place, window.log);
-                if !self.stopped_by.is_empty() {
+                let effect = self.nic.end.obey(now, frame, pause, place, window.log);
+                if !self.nic.stopped_by.is_empty() {
                     self.note_frame(now, class, reaction.pause, since, window.plan);
                 }
                 self.arm_expiry(class, effect.due);
@@ -33,13 +33,13 @@ impl Host {
     /// The time of a PAUSE of `class` may have run out.
     pub(super) fn on_pause_expiry(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
         let place = self.place(class, window.plan);
-        let pause = &mut self.classes[class as usize].pause;
+        let pause = &mut self.nic.classes[class as usize].pause;
         let since = pause.held_since();
-        let effect = self.end.on_expiry(now, class, pause, place, window.log);
+        let effect = self.nic.end.on_expiry(now, class, pause, place, window.log);
         let Some(effect) = effect else { return };
         self.arm_expiry(class, effect.due);
         if effect.change == Change::Resumed {
-            if !self.stopped_by.is_empty() {
+            if !self.nic.stopped_by.is_empty() {
                 self.note_expiry(now, class, window.plan);
                 self.note_go(now, class, since);
             }
@@ -56,9 +56,9 @@ impl Host {
     }
 
     fn after_pause_change(&mut self, now: Time, class: u8) {
-        let may_send = self.hpcc_nic || self.end.eligible() != 0;
-        if may_send && !self.end.is_paused(class) {
-            self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
+        let may_send = self.hpcc_nic || self.nic.end.eligible() != 0;
+        if may_send && !self.nic.end.is_paused(class) {
+            self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
         }
     }
 

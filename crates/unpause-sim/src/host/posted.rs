@@ -1,7 +1,7 @@
 //! Messages that a connection of a job has to send, one after the other: a stream of packets.
 //!
 //! The flow of a connection ends, as its loss recovery sees it, with the message that is being sent; when the last packet
-//! of that has left, it goes on with the next. A NAK or a timeout takes it back to the message that the missing packet is of.
+//! of that has left, it continues with the next. A NAK or a timeout takes it back to the message that the missing packet is of.
 //! Under selective repeat it is that of the next packet, whenever another one may be next.
 
 use std::collections::VecDeque;

@@ -23,27 +23,27 @@ pub const ROUNDS: [Round; 4] = [
 impl Host {
     /// Prefetches what packets touch of it.
     pub fn prefetch(&self) {
-        prefetch_front::<{ offset_of!(Self, pending_pauses) }, _>(self);
+        prefetch_front::<{ offset_of!(Self, nic.acks) }, _>(self);
     }
 
     /// Prefetches its link, and what is first in its heaps and queues.
     fn prefetch_link(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch(self.id);
-        window.inboxes.prefetch(self.end.transmitter.peer);
-        window.calendar.prefetch(self.end.transmitter.peer);
+        window.inboxes.prefetch(self.nic.end.transmitter.peer);
+        window.calendar.prefetch(self.nic.end.transmitter.peer);
         self.timers.prefetch();
-        self.pacing.prefetch();
-        prefetch_first(&self.classes);
+        self.nic.pacing.prefetch();
+        prefetch_first(&self.nic.classes);
     }
 
     /// Prefetches what arrives, where it will put what it sends, and who sends next.
     fn prefetch_packets(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch_packets(self.id);
-        window.inboxes.prefetch_push(self.end.transmitter.peer);
-        if let Some(entry) = self.pacing.peek() {
+        window.inboxes.prefetch_push(self.nic.end.transmitter.peer);
+        if let Some(entry) = self.nic.pacing.peek() {
             self.prefetch_sender(entry.payload());
         }
-        for class in &self.classes {
+        for class in &self.nic.classes {
             prefetch_first(class.ready.as_slices().0);
         }
     }

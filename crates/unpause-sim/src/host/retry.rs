@@ -37,12 +37,12 @@ impl Host {
         let nic = ((slot & !RETRY) >> 3) as PortId;
         debug_assert_eq!(nic, self.number);
         let busy_until = window.send_again(now, (self.id, nic));
-        if busy_until > self.end.busy_until {
-            self.end.busy_until = busy_until;
-            self.nic_at = self.nic_at.max(busy_until);
+        if busy_until > self.nic.end.busy_until {
+            self.nic.end.busy_until = busy_until;
+            self.nic.at = self.nic.at.max(busy_until);
         }
         if !window.link_credits.are_unused() {
-            for class in 0..self.classes.len() as u8 {
+            for class in 0..self.nic.classes.len() as u8 {
                 if window.plan.classes.is_lossless(class) {
                     self.go_on(now, class, window);
                 }

@@ -269,7 +269,7 @@ impl Host {
         };
         let measures = packet.bits & (MEASURE | INT) == MEASURE;
         let framing = window.ports.framing_bytes;
-        let speed = self.end.transmitter.speed;
+        let speed = self.nic.end.transmitter.speed;
         let rtt = || {
             let own = speed.time_for(u64::from(packet.aux as u16) + framing);
             now.saturating_sub(Time::from_ps(packet.stamp) + own)
@@ -324,7 +324,7 @@ impl Host {
         let recovery = selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.senders[slot as usize];
         // What was sent was a whole packet.
-        let speed = self.end.transmitter.speed;
+        let speed = self.nic.end.transmitter.speed;
         let own = speed.time_for(u64::from(sender.packet_bytes));
         let sent = Time::from_ps(packet.stamp);
         let info = AckInfo {
@@ -435,8 +435,8 @@ impl Host {
             Pace::Until(at) if sender.next_start < at => {
                 sender.pace = Pace::Until(sender.next_start);
                 let entry = Entry::new(sender.next_start, sender.flow, slot);
-                self.pacing.push(entry);
-                self.nic_at = self.nic_at.min(entry.time().max(self.end.busy_until));
+                self.nic.pacing.push(entry);
+                self.nic.at = self.nic.at.min(entry.time().max(self.nic.end.busy_until));
             }
             _ => {}
         }

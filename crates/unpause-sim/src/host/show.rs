@@ -8,6 +8,7 @@ use super::receiver::Receiver;
 use super::sender::{Carries, Pace, Sender};
 use super::state::{Class, Counters, Host, Nic, first_start};
 use super::tcp::Tcp;
+use crate::engine::ring::Ring;
 use crate::fabric::rng;
 use crate::plan::Plan;
 
@@ -35,29 +36,18 @@ impl Host {
     /// Shows it without ranks and resting NICs.
     fn show_own<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
         let Self {
-            end,
-            port: _,
             id: _,
-            nic_at,
             rare_at: _,
             has_link_credits: _,
             hpcc_nic: _,
             delays: _,
             has_shares: _,
             timers,
-            pacing,
-            control,
-            classes,
             senders,
             receivers,
+            nic,
             pending_pauses,
             sampling,
-            acks,
-            // Of HPCC's NIC.
-            list: _,
-            served: _,
-            timer_at: _,
-            shares: _,
             starts,
             selective: _,
             credits: _,
@@ -69,9 +59,6 @@ impl Host {
             buffer: _,
             delayed: _,
             tcp: _,
-            stopped_by: _,
-            // It grows only where `stopped_by` is kept.
-            waits: _,
             expiries: _,
             waiting,
             retries: _,
@@ -79,17 +66,12 @@ impl Host {
             number: _,
             others: _,
         } = self;
-        end.show(false, ledger);
-        ledger.earliest(nic_at);
         timers.show(ledger);
-        pacing.show(ledger);
-        control.show(ledger);
-        classes.iter_mut().for_each(|it| it.show(ledger));
         show_all(senders, ledger, |it, ledger| it.show(ack_every, ledger));
         show_all(receivers, ledger, Receiver::show);
+        nic.show(ledger);
         pending_pauses.show(ledger);
         ledger.deadline(sampling.at);
-        acks.iter_mut().for_each(|ring| ring.show(ledger));
         ledger.same(starts.len() as u64);
         ledger.same(waiting.as_ref().map_or(0, |it| it.left()));
         ledger.deadline(first_start(starts));
@@ -102,18 +84,19 @@ impl Host {
     fn may_repeat(&self) -> bool {
         let known = !self.hpcc_nic && !self.has_shares;
         let known = known && self.buffer.is_none() && self.delayed.is_empty();
-        let known = known && self.stopped_by.is_empty() && self.retries.is_none();
+        let known = known && self.nic.stopped_by.is_empty() && self.retries.is_none();
+        let known = known && self.nic.replies.iter().all(Ring::is_empty);
         known && self.tcp.is_idle() && self.selective.is_none()
     }
 }
 
 impl Nic {
-    /// Shows the state of a NIC that the host is not working with at the moment.
+    /// Shows its state.
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             end,
             port: _,
-            nic_at,
+            at,
             pacing,
             control,
             classes,
@@ -122,7 +105,7 @@ impl Nic {
             list: _,
             served: _,
             timer_at: _,
-            // Where PAUSE is explained.
+            // Where PAUSE is explained: the second grows only where the first is kept.
             stopped_by: _,
             waits: _,
             // Of TCP.
@@ -130,7 +113,7 @@ impl Nic {
             shares: _,
         } = self;
         end.show(false, ledger);
-        ledger.earliest(nic_at);
+        ledger.earliest(at);
         pacing.show(ledger);
         control.show(ledger);
         classes.iter_mut().for_each(|it| it.show(ledger));
@@ -178,12 +161,10 @@ impl Tcp {
         let Self {
             senders,
             receivers,
-            replies,
             pool,
             qdisc: _,
         } = self;
-        let queued = replies.iter().any(|ring| !ring.is_empty());
-        senders.is_empty() && receivers.is_empty() && !queued && pool.is_empty()
+        senders.is_empty() && receivers.is_empty() && pool.is_empty()
     }
 }
 

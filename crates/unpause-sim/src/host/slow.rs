@@ -68,7 +68,7 @@ impl Host {
     fn take_next(&mut self, now: Time) {
         let Some(buffer) = &self.buffer else { return };
         if let Some(packet) = buffer.packets.front() {
-            let at = buffer.taken(now, packet.bytes.into(), self.end.transmitter.speed);
+            let at = buffer.taken(now, packet.bytes.into(), self.nic.end.transmitter.speed);
             self.set_buffer_timer(at, TAKEN);
         }
     }
@@ -109,7 +109,7 @@ impl Host {
     /// A PAUSE storm begins or ends. While it lasts, a byte more than there is counts as held, which is above the threshold.
     fn on_storm(&mut self, now: Time, begins: bool, window: &mut Window<'_, '_>) {
         const HELD: u32 = 1;
-        for class in 0..self.classes.len() as u8 {
+        for class in 0..self.nic.classes.len() as u8 {
             if !window.plan.classes.is_lossless(class) {
                 continue;
             }
@@ -167,7 +167,7 @@ impl Host {
             Action::Xoff => {}
             Action::Xon => buffer.note_xon(now, class),
         }
-        self.end.request_pfc(class, action);
+        self.nic.end.request_pfc(class, action);
         let refresh = buffer.classes[usize::from(class)].ingress.next_timer();
         self.set_buffer_timer(refresh, REFRESH + u32::from(class));
         self.send_pfc(now, window);
@@ -179,16 +179,16 @@ impl Host {
         let Some(buffer) = &mut self.buffer else {
             return;
         };
-        if self.end.is_free(now) && self.end.has_pfc() {
+        if self.nic.end.is_free(now) && self.nic.end.has_pfc() {
             let count = |class: u8| {
                 buffer.classes[usize::from(class)].pause_frames += 1;
                 buffer.pause
             };
-            self.end.send_pfc(now, count, window);
-            self.nic_at = self.nic_at.max(self.end.busy_until);
+            self.nic.end.send_pfc(now, count, window);
+            self.nic.at = self.nic.at.max(self.nic.end.busy_until);
         }
-        if self.end.has_pfc() && !std::mem::replace(&mut buffer.waits, true) {
-            let free = self.end.busy_until;
+        if self.nic.end.has_pfc() && !std::mem::replace(&mut buffer.waits, true) {
+            let free = self.nic.end.busy_until;
             self.set_buffer_timer(free, PFC);
         }
     }

@@ -36,12 +36,7 @@ use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Host {
-    /// The end of the link of the NIC at hand.
-    pub(super) end: End,
-    pub(super) port: GlobalPort,
     pub(super) id: NodeId,
-    /// When the NIC looks for something to send.
-    pub(super) nic_at: Time,
     /// The first of what is due seldom: [`Host::set_rare`].
     pub(super) rare_at: Time,
     /// Links have credits: the NIC checks them before it chooses.
@@ -50,28 +45,16 @@ pub struct Host {
     pub(super) hpcc_nic: bool,
     /// Some flow has an extra delay, the host is slow for some time, or data bring pull targets.
     pub(super) delays: bool,
-    /// Classes of the NIC share its port: [`Host::shares`].
+    /// Classes of the NIC share its port: [`Nic::shares`].
     pub(super) has_shares: bool,
     pub(super) timers: Heap,
-    /// Flows that wait for their rate limiter.
-    pub(super) pacing: Heap,
-    pub(super) control: Ring,
-    pub(super) classes: Vec<Class>,
     pub(super) senders: Slab<Sender>,
     pub(super) receivers: Slab<Receiver>,
+    /// The NIC at hand.
+    pub(super) nic: Nic,
     // What few packets touch.
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
-    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them among flows that may
-    /// send.
-    pub(super) acks: Vec<Ring>,
-    /// There: slots of senders in the order of their starts, and the place of the last one served.
-    pub(super) list: Vec<u32>,
-    pub(super) served: usize,
-    /// There: when the timer runs out, or ran out.
-    pub(super) timer_at: Time,
-    /// How classes share the port, if the most urgent does not go first.
-    pub(super) shares: Option<Box<Shares>>,
     pub(super) starts: VecDeque<FlowStart>,
     /// What selective repeat keeps of flows, if that is used.
     pub(super) selective: Option<Box<Selective>>,
@@ -89,11 +72,7 @@ pub struct Host {
     /// Packets held back, by the payload of their timer.
     pub(super) delayed: Slab<Packet>,
     pub(super) tcp: Box<Tcp>,
-    /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
-    pub(super) stopped_by: Vec<Time>,
-    /// What its flows have waited for.
-    pub(super) waits: Vec<HeldBack>,
-    /// PAUSEs that ran out, if the same.
+    /// PAUSEs that ran out, if causes are asked for.
     pub(super) expiries: Vec<Expiry>,
     /// Flows that start when others have ended here, if there are such.
     pub(super) waiting: Option<Box<Waiting>>,
@@ -117,23 +96,35 @@ pub(super) struct Class {
     pub pause: PauseState,
 }
 
-/// What a host has of each NIC.
+/// A NIC: its end of the link, what waits there, and who may send.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Nic {
-    pub(super) end: End,
-    pub(super) port: GlobalPort,
-    pub(super) nic_at: Time,
-    pub(super) pacing: Heap,
-    pub(super) control: Ring,
-    pub(super) classes: Vec<Class>,
-    pub(super) acks: Vec<Ring>,
-    pub(super) list: Vec<u32>,
-    pub(super) served: usize,
-    pub(super) timer_at: Time,
-    pub(super) stopped_by: Vec<Time>,
-    pub(super) waits: Vec<HeldBack>,
-    pub(super) replies: Vec<Ring>,
-    pub(super) shares: Option<Box<Shares>>,
+    pub end: End,
+    pub port: GlobalPort,
+    /// When it looks for something to send.
+    pub at: Time,
+    /// Flows that wait for their rate limiter.
+    pub pacing: Heap,
+    pub control: Ring,
+    pub classes: Vec<Class>,
+    // What few packets touch.
+    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them among flows that may
+    /// send.
+    pub acks: Vec<Ring>,
+    /// TCP's SYNs, SYN-ACKs, ACKs and FINs, by class, as far as there have been any; with [`Qdisc::Pfifo`] segments, too.
+    pub replies: Vec<Ring>,
+    /// How classes share the port, if the most urgent does not go first.
+    pub shares: Option<Box<Shares>>,
+    /// Of HPCC's NIC: slots of senders in the order of their starts, and the place of the last one served.
+    pub list: Vec<u32>,
+    pub served: usize,
+    /// Of HPCC's NIC: when the timer runs out, or ran out.
+    pub timer_at: Time,
+    /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
+    pub stopped_by: Vec<Time>,
+    /// What flows have waited for.
+    pub waits: Vec<HeldBack>,
 }
 
 impl Nic {
@@ -142,7 +133,7 @@ impl Nic {
         Self {
             end: End::new(&plan.ports.transmitters[port as usize]),
             port,
-            nic_at: Time::NEVER,
+            at: Time::NEVER,
             pacing: Heap::default(),
             control: Ring::default(),
             classes: (0..classes).map(|_| Class::default()).collect(),
@@ -161,6 +152,15 @@ impl Nic {
             replies: Vec::new(),
             shares: Shares::new(plan),
         }
+    }
+
+    /// TCP's replies of a class.
+    pub fn replies_of(&mut self, class: u8) -> &mut Ring {
+        let class = usize::from(class);
+        if self.replies.len() <= class {
+            self.replies.resize_with(class + 1, Ring::default);
+        }
+        &mut self.replies[class]
     }
 
     /// All NICs of host `id`, if it has several.
@@ -231,7 +231,6 @@ impl Host {
     /// A host at rest.
     pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
         let port = plan.ports.of(id).start;
-        let classes = plan.classes.count();
         let probes = &plan.config.probes;
         let flow_interval = probes.flow_interval.unwrap_or(probes.interval);
         let samples_port = probes.ports.iter().any(|&(node, _)| node == id);
@@ -242,25 +241,12 @@ impl Host {
         };
         let buffer = ReceiveBuffer::new(id, port, plan);
         Self {
-            end: End::new(&plan.ports.transmitters[port as usize]),
-            port,
             id,
-            nic_at: Time::NEVER,
+            nic: Nic::at_rest(port, plan),
             rare_at: Time::NEVER,
-            control: Ring::default(),
-            acks: match plan.config.host.pause_acks {
-                true => (0..classes).map(|_| Ring::default()).collect(),
-                false => Vec::new(),
-            },
-            classes: (0..classes).map(|_| Class::default()).collect(),
             has_link_credits: plan.config.switch.cbfc.is_some(),
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
             has_shares: plan.config.host.shares.is_some(),
-            shares: Shares::new(plan),
-            list: Vec::new(),
-            served: 0,
-            timer_at: Time::ZERO,
-            pacing: Heap::default(),
             timers: Heap::default(),
             starts: VecDeque::new(),
             start_at: Time::NEVER,
@@ -285,11 +271,6 @@ impl Host {
             buffer,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),
-            stopped_by: match probes.causes {
-                true => vec![Time::ZERO; classes],
-                false => Vec::new(),
-            },
-            waits: Vec::new(),
             expiries: Vec::new(),
             waiting: None,
             ranks: None,

@@ -21,9 +21,9 @@ impl Host {
             if let Some(nic) = self.nic_of_sender(slot as u32, plan) {
                 self.turn_to(nic);
             }
-            let asleep = self.hpcc_nic && self.nic_at.is_never();
+            let asleep = self.hpcc_nic && self.nic.at.is_never();
             let sender = &mut self.senders[slot];
-            let paused = self.end.is_paused(sender.class);
+            let paused = self.nic.end.is_paused(sender.class);
             let stuck = match asleep && !paused && sender.has_packet(now) {
                 true => Some((sender.next_start, Awaits::Nic)),
                 false => sender.awaits_ack(now, plan),

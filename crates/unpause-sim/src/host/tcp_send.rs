@@ -102,8 +102,8 @@ impl Host {
             return self.send_control(now, packet, window);
         }
         let class = window.plan.classes.of(packet.priority());
-        let nothing_waits = self.control.is_empty() && self.end.eligible() == 0;
-        if nothing_waits && self.end.is_free(now) && !self.end.is_paused(class) {
+        let nothing_waits = self.nic.control.is_empty() && self.nic.end.eligible() == 0;
+        if nothing_waits && self.nic.end.is_free(now) && !self.nic.end.is_paused(class) {
             self.transmit(now, class, &packet, window);
             return self.set_nic(now);
         }
@@ -112,24 +112,24 @@ impl Host {
 
     /// Lets a packet wait in its class for the port.
     fn wait(&mut self, now: Time, class: u8, packet: &Packet) {
-        let replies = self.tcp.replies_of(class);
+        let replies = self.nic.replies_of(class);
         replies.push(packet);
         if replies.len() == 1 {
             self.put_replies(class);
         }
-        self.nic_at = self.nic_at.min(self.end.busy_until.max(now));
+        self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
     }
 
     /// Puts what waits in `replies` into the round-robin: first, or in turn with flows of RoCE if it is a FIFO of
     /// all that TCP sends.
     fn put_replies(&mut self, class: u8) {
         let handle = TCP | REPLIES | u32::from(class);
-        let ready = &mut self.classes[class as usize].ready;
+        let ready = &mut self.nic.classes[class as usize].ready;
         match self.tcp.qdisc {
             Qdisc::Fq => ready.push_front(handle),
             Qdisc::Pfifo => ready.push_back(handle),
         }
-        self.end.backlog |= 1 << class;
+        self.nic.end.backlog |= 1 << class;
     }
 
     /// Puts a connection that may send a segment into the round-robin of that segment's class, or
@@ -139,7 +139,7 @@ impl Host {
             return self.fill(now, slot, window);
         }
         let plan = window.plan;
-        let free_at = self.end.busy_until.max(now);
+        let free_at = self.nic.end.busy_until.max(now);
         let sender = &mut self.tcp.senders[slot as usize];
         if sender.queued {
             return;
@@ -150,18 +150,18 @@ impl Host {
         sender.queued = true;
         if sender.next_start > free_at {
             let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
-            self.pacing.push(entry);
-            self.nic_at = self.nic_at.min(entry.time());
+            self.nic.pacing.push(entry);
+            self.nic.at = self.nic.at.min(entry.time());
         } else {
             let class = plan.classes.of(priority);
             sender.class = class;
-            let ready = &mut self.classes[class as usize].ready;
+            let ready = &mut self.nic.classes[class as usize].ready;
             match sender.is_in_burst() {
                 true => ready.push_front(TCP | slot),
                 false => ready.push_back(TCP | slot),
             }
-            self.end.backlog |= 1 << class;
-            self.nic_at = self.nic_at.min(free_at);
+            self.nic.end.backlog |= 1 << class;
+            self.nic.at = self.nic.at.min(free_at);
         }
     }
 
@@ -175,9 +175,9 @@ impl Host {
             if sender.next_start > now {
                 sender.queued = true;
                 let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
-                self.pacing.push(entry);
+                self.nic.pacing.push(entry);
                 // Rate limiters are looked at when the port is free.
-                self.nic_at = self.nic_at.min(entry.time().max(self.end.busy_until));
+                self.nic.at = self.nic.at.min(entry.time().max(self.nic.end.busy_until));
                 return;
             }
             let Some(packet) = sender.send(now, slot, window.plan, &mut self.rng) else {
@@ -235,7 +235,7 @@ impl Host {
     pub(super) fn send_tcp(&mut self, now: Time, handle: u32, window: &mut Window<'_, '_>) {
         if handle & REPLIES != 0 {
             let class = handle as u8;
-            let replies = &mut self.tcp.replies[class as usize];
+            let replies = &mut self.nic.replies[class as usize];
             let packet = replies.pop();
             if !replies.is_empty() {
                 self.put_replies(class);

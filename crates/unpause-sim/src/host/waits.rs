@@ -23,7 +23,7 @@ impl Host {
     ) {
         if pause > Time::ZERO {
             let sent = plan.pause_sent(now, self.id, self.number);
-            self.stopped_by[usize::from(class)] = sent;
+            self.nic.stopped_by[usize::from(class)] = sent;
             let priority = plan.classes.priority(class);
             let place = (self.number, priority);
             let last = self
@@ -47,7 +47,7 @@ impl Host {
             node: self.id,
             port: self.number,
             priority: plan.classes.priority(class),
-            sent: self.stopped_by[usize::from(class)],
+            sent: self.nic.stopped_by[usize::from(class)],
             next_sent: None,
         });
     }
@@ -60,14 +60,15 @@ impl Host {
         let Some(since) = since.filter(|since| *since < now) else {
             return;
         };
-        let sent = self.stopped_by[usize::from(class)];
-        let ready = &self.classes[usize::from(class)].ready;
-        let each = self.end.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
-        if self.waits.is_empty() {
-            self.waits
-                .resize_with(self.classes.len(), HeldBack::default);
+        let sent = self.nic.stopped_by[usize::from(class)];
+        let ready = &self.nic.classes[usize::from(class)].ready;
+        let each = self.nic.end.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
+        if self.nic.waits.is_empty() {
+            self.nic
+                .waits
+                .resize_with(self.nic.classes.len(), HeldBack::default);
         }
-        let held = &mut self.waits[usize::from(class)];
+        let held = &mut self.nic.waits[usize::from(class)];
         held.on_go(Pause {
             start: since,
             end: now,
@@ -98,7 +99,7 @@ impl Host {
     /// What flows have waited for.
     pub(super) fn take_waits(&mut self, plan: &Plan<'_>) -> impl Iterator<Item = Egress> {
         let (node, port, classes) = (self.id, self.number, &plan.classes);
-        let held = std::mem::take(&mut self.waits).into_iter().zip(0..);
+        let held = std::mem::take(&mut self.nic.waits).into_iter().zip(0..);
         held.filter_map(move |(held, class)| held.of(node, port, classes.priority(class)))
     }
 }

@@ -32,8 +32,6 @@ pub const ACKS: u32 = 0b111 << 29;
 pub struct Tcp {
     pub senders: Slab<Sender>,
     pub receivers: Slab<Receiver>,
-    /// SYNs, SYN-ACKs, ACKs and FINs, by class, as far as there have been any; with [`Qdisc::Pfifo`] segments, too.
-    pub replies: Vec<Ring>,
     /// Connections of its senders that outlive flows.
     pub pool: Pool,
     /// Where segments wait.
@@ -46,24 +44,14 @@ impl Tcp {
         Self {
             senders: Slab::new(),
             receivers: Slab::new(),
-            replies: Vec::new(),
             pool: Pool::default(),
             qdisc,
         }
     }
 
-    /// The replies of a class.
-    pub fn replies_of(&mut self, class: u8) -> &mut Ring {
-        let class = usize::from(class);
-        if self.replies.len() <= class {
-            self.replies.resize_with(class + 1, Ring::default);
-        }
-        &mut self.replies[class]
-    }
-
-    /// Packets and bytes that wait in the FIFO of a class, if there is one.
-    pub fn queued(&self, class: usize) -> (u32, u64) {
-        match (self.qdisc, self.replies.get(class)) {
+    /// Packets and bytes that wait in a NIC's FIFO, if it is one.
+    pub fn queued(&self, fifo: Option<&Ring>) -> (u32, u64) {
+        match (self.qdisc, fifo) {
             (Qdisc::Fq, _) | (_, None) => (0, 0),
             (Qdisc::Pfifo, Some(fifo)) => {
                 let bytes = fifo.iter().map(|packet| u64::from(packet.bytes)).sum();
