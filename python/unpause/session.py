@@ -84,7 +84,7 @@ class Session:
     Args:
         scenario: Path of a scenario file, or TOML text (anything with a line break), or a mapping
             with the same keys. It has a topology and schemes, and need not have traffic; what it
-            has goes on beside the messages.
+            has continues beside the messages.
         scheme: Which of its schemes; can be left out if there is one.
         seed: Instead of the scenario's seed.
         duration: Instead of the scenario's duration, at which the session ends at the latest.

@@ -27,7 +27,7 @@ pub struct Case {
     pub name: &'static str,
     /// What it is, in a line.
     pub what: &'static str,
-    /// Builds the run, of so many flows if that is a choice.
+    /// Builds the run, of this many flows if that is a choice.
     pub config: fn(u64) -> Config,
     /// How many flows it has unless told otherwise; 0 where that is no choice.
     pub flows: u64,

@@ -86,7 +86,7 @@ enum Command {
     /// Measure what it costs that another program drives a run: CPU time driven and as a scenario, in turn.
     Driven {
         case: String,
-        /// Medians of so many runs of each count.
+        /// Medians of this many runs of each count.
         #[arg(long, default_value_t = 5)]
         rounds: u32,
         /// Flows, in cases where that is a choice.

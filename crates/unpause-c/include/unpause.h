@@ -194,7 +194,7 @@ typedef struct {
   uint64_t ssthresh_bytes;
   // When to call `unpause_congestion_control_on_timer`; `UNPAUSE_NEVER` when no timer runs.
   uint64_t timer_ps;
-  // Send bursts of so many bytes at line rate, pace and measure per burst; 0: per packet.
+  // Send bursts of this many bytes at line rate, pace and measure per burst; 0: per packet.
   uint32_t burst_bytes;
   // Send data ECN-capable over TCP, because marks are answered.
   bool ecn_capable;
@@ -457,7 +457,7 @@ unpause_status unpause_congestion_control_on_notification(unpause_congestion_con
 // `unpause_congestion_control_on_loss`.
 unpause_status unpause_congestion_control_on_ack(unpause_congestion_control *control, const unpause_ack *ack);
 
-// There was a loss, an `unpause_loss`, while so many bytes were in flight; `window` is that in force until
+// There was a loss, an `unpause_loss`, while this many bytes were in flight; `window` is that in force until
 // then, of use in timeouts alone.
 unpause_status unpause_congestion_control_on_loss(unpause_congestion_control *control,
                                                   uint64_t now_ps,

@@ -84,7 +84,7 @@ pub struct unpause_allowance {
     pub ssthresh_bytes: u64,
     /// When to call `unpause_congestion_control_on_timer`; `UNPAUSE_NEVER` when no timer runs.
     pub timer_ps: u64,
-    /// Send bursts of so many bytes at line rate, pace and measure per burst; 0: per packet.
+    /// Send bursts of this many bytes at line rate, pace and measure per burst; 0: per packet.
     pub burst_bytes: u32,
     /// Send data ECN-capable over TCP, because marks are answered.
     pub ecn_capable: bool,
@@ -186,7 +186,7 @@ unsafe fn hops(
     if count > 0 {
         // SAFETY: `ack.hops` is as the crate requires; `read` requires no more.
         unsafe { read(ack.hops)? };
-        // SAFETY: it is aligned and not null, and leads to so many hops, as the crate asks for.
+        // SAFETY: it is aligned and not null, and leads to this many hops, as the crate asks for.
         let hops = unsafe { core::slice::from_raw_parts(ack.hops, count) };
         for (room, hop) in room.iter_mut().zip(hops) {
             *room = Hop {
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_ack(
     }
 }
 
-/// There was a loss, an `unpause_loss`, while so many bytes were in flight; `window` is that in force until
+/// There was a loss, an `unpause_loss`, while this many bytes were in flight; `window` is that in force until
 /// then, of use in timeouts alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_congestion_control_on_loss(

@@ -235,7 +235,7 @@ unsafe fn bytes<'a>(pointer: *const u8, count: usize) -> Result<&'a [u8], unpaus
     match count {
         0 => Ok(&[]),
         _ if pointer.is_null() => Err(unpause_status::NullPointer),
-        // SAFETY: it is not null, and leads to so many bytes, as this function asks for.
+        // SAFETY: it is not null, and leads to this many bytes, as this function asks for.
         _ => Ok(unsafe { slice::from_raw_parts(pointer, count) }),
     }
 }
@@ -246,7 +246,7 @@ unsafe fn bytes_mut<'a>(pointer: *mut u8, count: usize) -> Result<&'a mut [u8], 
     match count {
         0 => Ok(&mut []),
         _ if pointer.is_null() => Err(unpause_status::NullPointer),
-        // SAFETY: it is not null, and leads to so many bytes that nobody else uses, as this function asks for.
+        // SAFETY: it is not null, and leads to this many bytes that nobody else uses, as this function asks for.
         _ => Ok(unsafe { slice::from_raw_parts_mut(pointer, count) }),
     }
 }

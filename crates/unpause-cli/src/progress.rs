@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Where lines cannot be drawn, one is written no more often.
 const SELDOM: Duration = Duration::from_secs(10);
-/// A bar has so many steps.
+/// A bar has this many steps.
 const STEPS: u64 = 1000;
 /// No more lines than this at a time.
 const MOST_LINES: usize = 8;

@@ -37,7 +37,7 @@ pub fn columns() -> Option<usize> {
     terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }
 
-/// Sentences so that no line has more than `width` columns; what goes on is indented.
+/// Sentences so that no line has more than `width` columns; continuation lines are indented.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
     let one = |line: &str| {
         let own = line.len() - line.trim_start().len();
@@ -61,7 +61,7 @@ pub fn beside(name: &str, column: usize, said: &str, width: Option<usize>) -> St
     line.replace('\u{a0}', " ")
 }
 
-/// A line so that it has at most `width` columns; what goes on is indented by `indent`.
+/// A line so that it has at most `width` columns; continuation lines are indented by `indent`.
 fn filled(line: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else {
         return format!("{line}\n");

@@ -58,7 +58,7 @@ typedef void (*unpause_network_callback)(void *argument);
 extern "C" {
 #endif // __cplusplus
 
-// Opens a network from a scenario file: its topology, its switches and one of its schemes; traffic that it has goes on
+// Opens a network from a scenario file: its topology, its switches and one of its schemes; traffic that it has continues
 // beside the messages. Null options are the default ones.
 unpause_network_status unpause_network_open(const char *scenario,
                                             const unpause_network_options *options,
@@ -77,7 +77,7 @@ unpause_network_status unpause_network_send(uint64_t network,
                                             unpause_network_callback callback,
                                             void *argument);
 
-// Calls `callback` when so many more bytes of that tag have come from `src` to `dst`: the bytes of one tag between two ranks
+// Calls `callback` when this many more bytes of that tag have come from `src` to `dst`: the bytes of one tag between two ranks
 // are a stream, of which receives take theirs in the order in which they were posted, whatever the sizes of messages. Of
 // bytes that are there already, it is called from `unpause_network_run`, at the same time.
 unpause_network_status unpause_network_receive(uint64_t network,

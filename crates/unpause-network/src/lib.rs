@@ -43,7 +43,7 @@ pub struct unpause_network_options {
     pub completion: u32,
 }
 
-/// Opens a network from a scenario file: its topology, its switches and one of its schemes; traffic that it has goes on
+/// Opens a network from a scenario file: its topology, its switches and one of its schemes; traffic that it has continues
 /// beside the messages. Null options are the default ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_network_open(
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn unpause_network_send(
     })
 }
 
-/// Calls `callback` when so many more bytes of that tag have come from `src` to `dst`: the bytes of one tag between two ranks
+/// Calls `callback` when this many more bytes of that tag have come from `src` to `dst`: the bytes of one tag between two ranks
 /// are a stream, of which receives take theirs in the order in which they were posted, whatever the sizes of messages. Of
 /// bytes that are there already, it is called from `unpause_network_run`, at the same time.
 #[unsafe(no_mangle)]

@@ -69,7 +69,7 @@ impl<W> Streams<W> {
         done
     }
 
-    /// Somebody waits for so many bytes; answers it if they are there, and nobody waits for them before.
+    /// Somebody waits for this many bytes; answers it if they are there, and nobody waits for them before.
     pub fn receive(&mut self, key: Key, bytes: u64, waits: W) -> Option<W> {
         let stream = self.stream(key);
         let there = stream.receives.is_empty() && bytes <= stream.bytes;

@@ -24,7 +24,7 @@ use crate::run::Run;
 /// Flows that are read, of all runs together and of one at least and at most; of more, the rest is taken to
 /// be like them.
 const FLOWS_READ: (usize, usize, usize) = (2_000_000, 1_000, 200_000);
-/// Behind those that are read, so many times as many are counted; more are taken to go on as they came.
+/// Behind those that are read, this many times as many are counted; more are taken to go on as they came.
 const COUNTED: usize = 20;
 /// Nodes and links that are looked at for the lengths of paths, likewise.
 const STEPS: (usize, usize, usize) = (100_000_000, 10_000, 20_000_000);
@@ -57,7 +57,7 @@ const PORT_SAMPLE_ON_DISK: f64 = 3.0;
 const FLOW_SAMPLE_ON_DISK: f64 = 11.0;
 const PACKET_ON_DISK: f64 = 16.0;
 
-/// Samples of ports of all runs together, from which on they go to the disk while a run goes on.
+/// Samples of ports of all runs together, from which on they go to the disk during a run.
 pub(crate) const STREAMED: u64 = 1 << 21;
 /// Memory of that.
 const STREAM_BYTES: u64 = 100_000_000;
@@ -126,7 +126,7 @@ pub(crate) fn of(runs: &[Run], effort: Effort) -> Vec<Cost> {
 }
 
 impl Cost {
-    /// Flows, packets and samples of a run, which is one of so many.
+    /// Flows, packets and samples of a run, which is one of this many.
     fn counted(run: &Run, runs: usize) -> Self {
         let share = |(all, least, most): (usize, usize, usize)| (all / runs).clamp(least, most);
         let config = &run.config;

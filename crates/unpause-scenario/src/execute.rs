@@ -35,7 +35,7 @@ pub struct Options {
     pub schemes: Vec<String>,
     /// Another seed.
     pub seed: Option<u64>,
-    /// Every run with so many seeds, one after the other from its own.
+    /// Every run with this many seeds, one after the other from its own.
     pub seeds: Option<u32>,
     /// Another duration.
     pub duration: Option<Time>,
@@ -58,7 +58,7 @@ pub fn execute(
     all(scenario, options, progress, &InMemory, None)
 }
 
-/// Simulates a run; samples of ports go where it is told to while it goes on, if it is.
+/// Simulates a run; samples of ports go where it is told to during the run, if it is.
 pub type Simulate<'a> = dyn Fn(&Run, &mut Watch<'_>, Option<&Samples<'_>>) -> Result<Results, unpause_sim::Error>
     + Sync
     + 'a;
@@ -68,7 +68,7 @@ pub type Simulate<'a> = dyn Fn(&Run, &mut Watch<'_>, Option<&Samples<'_>>) -> Re
 pub struct Simulator<'a> {
     /// Simulates a run.
     pub simulate: &'a Simulate<'a>,
-    /// On so many threads, wherever they are.
+    /// On this many threads, wherever they are.
     pub threads: usize,
 }
 
@@ -375,7 +375,7 @@ key = "seed"
 values = [1, 2, 3]
 "#;
 
-    /// Stops everything when so many runs have begun; counts them.
+    /// Stops everything when this many runs have begun; counts them.
     struct StopAfter(usize, AtomicUsize);
 
     impl Progress for StopAfter {

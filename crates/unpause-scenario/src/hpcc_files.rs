@@ -95,7 +95,7 @@ fn pfc(fabric: &Fabric, pauses: &[PauseRecord], end: Time) -> String {
 }
 
 /// How long queues have been so far: `time: ns`, then a line for each port of a switch, `node port` and how often
-/// they held so many kB.
+/// they held this many kB.
 fn qlen(histograms: &[QueueHistogram]) -> String {
     let mut text = String::new();
     let mut time = None;

@@ -270,7 +270,7 @@ pub(crate) struct Apart {
 /// By entry of the job.
 pub(crate) type Alone = BTreeMap<u16, Apart>;
 
-/// Runs each job that asks for it alone, on so many threads, with the same scheme and seed: as it is placed, and packed.
+/// Runs each job that asks for it alone, on this many threads, with the same scheme and seed: as it is placed, and packed.
 pub(crate) fn alone(
     run: &Run,
     threads: usize,

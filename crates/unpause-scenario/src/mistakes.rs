@@ -199,7 +199,7 @@ fn missing(problem: &Problem) -> Option<&str> {
     rest.strip_suffix("` is missing")
 }
 
-/// Writes a value for `key` where its statement was, with which the search goes on; answers what is wrong
+/// Writes a value for `key` where its statement was, with which the search continues; answers what is wrong
 /// then. `None` if nothing fits.
 fn stand_in(
     text: &mut String,

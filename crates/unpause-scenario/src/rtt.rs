@@ -46,7 +46,7 @@ struct Search {
     racks: Vec<Rack>,
     /// The longest link from a host to another.
     between_hosts: Time,
-    /// For each switch: links from where the search began, and the shortest delay over so many.
+    /// For each switch: links from where the search began, and the shortest delay over this many.
     hops: Vec<u32>,
     delay: Vec<Time>,
     /// Switches in the order found.

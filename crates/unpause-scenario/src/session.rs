@@ -184,7 +184,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Why it cannot be sent; the session goes on as if it had not been asked.
+    /// Why it cannot be sent; the session continues as if it had not been asked.
     pub fn send(&mut self, sending: Sending) -> Result<u32, Error> {
         let (src, dst) = (self.node(sending.src)?, self.node(sending.dst)?);
         let message = Message {

@@ -49,7 +49,7 @@ impl Runs {
         Ok(Self { left, parts, place })
     }
 
-    /// Counts a run of so many nodes, links and flows. `Err` if it and those that are left, were they
+    /// Counts a run of this many nodes, links and flows. `Err` if it and those that are left, were they
     /// as large, would be too many.
     pub fn add(&mut self, config: &Config) -> Checked<()> {
         let listed = config.traffic.iter().map(|spec| match spec {

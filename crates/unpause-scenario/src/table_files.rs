@@ -137,7 +137,7 @@ mod parquet_file {
         Error::io(action, path, io::Error::other(error))
     }
 
-    /// The rows of a file, so many at a time.
+    /// The rows of a file, this many at a time.
     pub struct Batches {
         path: PathBuf,
         inner: ParquetRecordBatchReader,

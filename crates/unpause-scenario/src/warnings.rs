@@ -337,7 +337,7 @@ impl Found<'_> {
         }
     }
 
-    /// Says that `flow` of traffic `name` and so many `others` are stuck.
+    /// Says that `flow` of traffic `name` and this many `others` are stuck.
     fn add_stuck(
         &mut self,
         awaits: Awaits,

@@ -72,7 +72,7 @@ pub struct Config {
     pub switch: SwitchConfig,
     /// The congestion management compared.
     pub scheme: SchemeConfig,
-    /// What is sent; generators are read as a stream while the run goes on.
+    /// What is sent; generators are read as a stream during the run.
     pub traffic: Vec<TrafficSpec>,
     /// The entries of it whose flows start when others have ended.
     pub following: Vec<Following>,

@@ -45,7 +45,7 @@ struct Wire {
 }
 
 impl Memory {
-    /// Wires into so many ports.
+    /// Wires into this many ports.
     pub fn new(ports: usize) -> Self {
         Self {
             wires: (0..ports).map(|_| Wire::default()).collect(),

@@ -330,7 +330,7 @@ pub enum Answer {
         window_bytes: Option<u64>,
         /// Where slow start ends.
         ssthresh_bytes: Option<u64>,
-        /// Send bursts of so many bytes at line rate.
+        /// Send bursts of this many bytes at line rate.
         burst_bytes: Option<u32>,
         /// When its timer is due.
         timer_ps: Option<u64>,

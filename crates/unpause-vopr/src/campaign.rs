@@ -41,7 +41,7 @@ pub struct Summary {
     pub too_large: Vec<u64>,
     /// What was run.
     pub cost: Cost,
-    /// Seeds with a run on so many threads.
+    /// Seeds with a run on this many threads.
     pub threads: BTreeMap<usize, u64>,
     /// How many scenarios have what in them.
     pub coverage: Coverage,

@@ -31,7 +31,7 @@ impl Dice {
         self.between(first.max(low), (first - 1 + first).min(high))
     }
 
-    /// True so many times of a hundred.
+    /// True this many times of a hundred.
     pub fn percent(&mut self, of_hundred: u64) -> bool {
         self.below(100) < of_hundred
     }

@@ -37,7 +37,7 @@ pub struct Cost {
     pub runs: u64,
     /// Packet-hops of all of them.
     pub packet_hops: u64,
-    /// On so many threads, besides one: bit n for n threads.
+    /// On this many threads, besides one: bit n for n threads.
     pub threads: u8,
     /// Keys that were changed to see whether something changes.
     pub keys: u64,
@@ -47,12 +47,12 @@ pub struct Cost {
 
 /// Numbers of shards. They run one after the other on one thread, which costs no more than one run.
 const SHARDS: [usize; 3] = [2, 3, 7];
-/// Fabrics of so many nodes are also run with a shard for each, which leaves no clusters of nodes with short links.
+/// Fabrics of this many nodes are also run with a shard for each, which leaves no clusters of nodes with short links.
 const MOST_NODES: usize = 24;
-/// Numbers of threads, and the windows that a run on so many may have: threads wait for one another
+/// Numbers of threads, and the windows that a run on this many may have: threads wait for one another
 /// at the end of each, which costs more than all the rest where there are fewer cores than threads.
 const THREADS: [(usize, u64); 3] = [(2, 1_000), (3, 400), (7, 100)];
-/// One run in so many is made on several threads, too.
+/// One run in this many is made on several threads, too.
 const THREADED: u64 = 4;
 
 /// How much of it to judge.

@@ -34,7 +34,7 @@ enum Command {
         /// Seeds judged at a time; one per core if not said.
         #[arg(long)]
         jobs: Option<usize>,
-        /// Begin no seed after so many seconds.
+        /// Begin no seed after this many seconds.
         #[arg(long)]
         seconds: Option<u64>,
         /// Where shrunk scenarios go.

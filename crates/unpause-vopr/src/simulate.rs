@@ -20,16 +20,16 @@ pub enum Simulated {
     Refused(String),
     /// It has more packet-hops than are gone through with.
     TooLarge,
-    /// It went on for so many windows.
+    /// It went on for this many windows.
     Hang(u64),
 }
 
 /// How a run is made.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// On so many threads.
+    /// On this many threads.
     OnThreads(usize),
-    /// Shards as for so many threads, which run one after the other on one.
+    /// Shards as for this many threads, which run one after the other on one.
     Sequential(usize),
     /// Each node in a shard of its own.
     EachNode,

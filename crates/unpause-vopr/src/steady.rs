@@ -6,7 +6,7 @@ use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::dice::Dice;
 
-/// At most so many flows.
+/// At most this many flows.
 const FLOWS: u64 = 4;
 /// Packets of one.
 const PACKETS: (u64, u64) = (30, 500);

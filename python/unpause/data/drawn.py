@@ -75,7 +75,7 @@ def within(
     span_ns: tuple[float, float],
     pixels: int,
 ) -> list[np.ndarray]:
-    """The line with these keys in a window of time, as so many pixels need it.
+    """The line with these keys in a window of time, as many points as the pixels need.
 
     Half of a window more is there on both sides.
     """

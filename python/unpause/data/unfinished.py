@@ -37,7 +37,7 @@ def stopped(directory: Path) -> Result | None:
 
 
 def _kept(directory: Path, run: str, name: str) -> pa.Table:
-    """A table of a run that is kept, which a run that goes on may take away meanwhile."""
+    """A table of a finished run; a command that resumes the sweep may take it away meanwhile."""
     where = (".unpause", "runs", run, f"{name}.parquet")
     file = directory.joinpath(*where)
     try:

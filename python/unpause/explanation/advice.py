@@ -20,7 +20,7 @@ from unpause.text import rate, size, time
 _WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
 #: Models of switches with a key `speedup`.
 _WITH_SPEEDUP = ("cioq", "input-queued")
-#: A NIC that holds PAUSE for so many times what one frame asks for has a storm: a watchdog that
+#: A NIC that holds PAUSE for this many times what one frame asks for has a storm: a watchdog that
 #: looks once in that time, and acts after two looks, finds it.
 _STORM = 4
 #: Part of what a link can carry from which on it is full.

@@ -202,7 +202,7 @@ def _most(votes: Counter[tuple[str, str] | None], own: tuple[str, str]) -> tuple
 
 
 def _leads_back(above_of: dict[tuple[str, str], Any], link: tuple[str, str]) -> bool:
-    """Whether following goes round; of those on the way round the first by name is the top."""
+    """Whether the links above form a cycle; the first of the cycle by name is then the top."""
     seen = [link]
     above = above_of.get(link)
     while above is not None and above not in seen:

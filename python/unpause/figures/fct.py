@@ -29,7 +29,7 @@ from unpause.text import time_unit
 
 _MOST_BINS = 20  # 5 % of the flows each
 _PERCENTILES = (50, 95, 99)
-#: Of so many flows beyond a percentile, one more or less does not decide what it is.
+#: With this many flows beyond a percentile, a single flow does not decide its value.
 _BEYOND = 10
 _FEWEST_BINS = 3
 _STEPS = 1000
@@ -58,7 +58,7 @@ class _Flows:
 def draw_slowdown(result: Result) -> Figure:
     """p50, p95 and p99 of FCT over ideal FCT, completed flows sorted by size in equal bins.
 
-    Bins hold so many flows that ten lie beyond the percentile. Of several seeds, the mean of their
+    Bins hold enough flows that ten lie beyond the percentile. Of several seeds, the mean of their
     percentiles and its 95 % interval.
     """
     if result.axes:

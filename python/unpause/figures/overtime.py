@@ -34,7 +34,7 @@ class Shown:
 
 
 def shown(result: Result) -> Shown:
-    """One run of each scheme, of several seeds the first; of at most so many schemes.
+    """One run of each scheme, the first of several seeds; as many schemes as have room.
 
     Raises:
         NothingToDraw: something else than the seed is swept.
@@ -49,7 +49,7 @@ def shown(result: Result) -> Shown:
 
 
 def first(result: Result) -> Shown:
-    """The first run of each of at most so many schemes; of a sweep at its first point."""
+    """The first run of each scheme that is shown; of a sweep at its first point."""
     runs = [result.runs_of(scheme)[0] for scheme in result.schemes]
     notes = []
     if result.axes:

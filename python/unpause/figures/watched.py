@@ -22,7 +22,7 @@ _WATCHED = ("#7A4FBF", "#0072B2", "#8C6D1F")
 _OTHERS = ("#000000", "#777777")
 #: Points of a line at most.
 _POINTS = 400
-#: Shown after the burst if all have recovered: so many times its length at least.
+#: Shown after the burst if all have recovered: at least this many times its length.
 _AFTER = 4
 #: A mean that differs by no more is not shown beside the number of the seed that is drawn.
 _NEAR = 0.05

@@ -211,7 +211,7 @@ class Rows:
         return np.flatnonzero(found)
 
     def most(self, count: int) -> np.ndarray:
-        """The rows to keep if only so many can be, in the order of the table."""
+        """The at most `count` rows to keep, in the order of the table."""
         if self.count <= count:
             return np.arange(self.count)
         return np.sort(self.ordered(self.shown.most, True)[:count])

@@ -11,7 +11,7 @@ from unpause.pages.summary import Summary
 
 
 def table(summary: Summary, columns: int) -> str:
-    """An aligned table of at most so many columns, first and left as names, the rest as numbers.
+    """An aligned table at most `columns` wide, first and left as names, the rest as numbers.
 
     What has no room goes into a second table below, and so on, under the same names. Numbers that
     differ from the first scheme's by chance only stand in brackets.
@@ -37,7 +37,7 @@ def table(summary: Summary, columns: int) -> str:
 
 
 def overview(found: Overview, columns: int, most_rows: int = 40) -> str:
-    """The table that runs open with, of at most so many columns, and the lines below it."""
+    """The overview table of a run, at most `columns` wide, and the lines below it."""
     rows = found.rows[:most_rows]
     names = _aligned([tuple(found.name_heads), *found.names[:most_rows]], columns // 2)
     left = _wide(names[0])
@@ -61,7 +61,7 @@ def overview(found: Overview, columns: int, most_rows: int = 40) -> str:
 
 
 def _aligned(names: Sequence[tuple[str, ...]], most: int) -> list[str]:
-    """Names in columns, of at most so many characters together."""
+    """Names in columns, together at most `most` characters wide."""
     wide = [max(map(_wide, column)) for column in zip(*names, strict=True)]
     each = max(3, (most - 2 * len(wide)) // len(wide))
     if sum(wide) + 2 * (len(wide) - 1) > most:

@@ -90,7 +90,7 @@ def sweep(
         path: Path of a scenario file; TOML text; or a mapping with the same keys as the file.
         vary: Values by the path of their key, as in ``[[sweep]]``: ``{"pfc.xoff": ["64KB",
             "1MB"], "seed": range(1, 101)}``. A text is read as on the command line: ``"1..100"``.
-        out: Directory that keeps finished points and the table; a sweep that was stopped goes on
+        out: Directory that keeps finished points and the table; a sweep that was stopped continues
             from there. Nothing is kept by default.
         schemes: Names of the schemes to run; all by default.
         client: A ``distributed.Client``, to run on its Dask cluster.

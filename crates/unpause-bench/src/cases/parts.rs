@@ -59,7 +59,7 @@ pub fn run(
     }
 }
 
-/// PCN's Clos, of so many pods.
+/// PCN's Clos, of this many pods.
 pub fn clos_topology(pods: u32) -> Topology {
     ClosPods {
         pods,

@@ -16,14 +16,14 @@ const PORTS: [u16; 4] = [0, 1, 64, 127];
 const LONGEST: usize = 300;
 /// The first queue has a quarter of all packets and never fewer than this, so that it persists for ever.
 const STANDING: usize = 16;
-/// Of 100,000 steps, so many are silences: 10^6 packets take the clock of 2^32 ticks round once.
+/// Of 100,000 steps, this many are silences: 10^6 packets take the clock of 2^32 ticks round once.
 const SILENCES: u64 = 70;
 /// The longest silence, a little less than 2^32 ns, which the clock survives.
 const LONGEST_SILENCE_NS: u64 = (1 << 32) - 4096;
 
 struct Lane {
     place: Place,
-    /// Of 100 events, so many are arrivals.
+    /// Of 100 events, this many are arrivals.
     arrivals: u64,
     paused: bool,
 }

@@ -10,7 +10,7 @@ use unpause_sim::shards_of_nodes;
 use super::world::World;
 use crate::text::{size, time};
 
-/// Exchanges by which their cost is found, with messages of so many bytes: of windows in which little is sent, and
+/// Exchanges by which their cost is found, with messages of this many bytes: of windows in which little is sent, and
 /// in which much is.
 const SMALL: (u32, usize) = (400, 100);
 const LARGE: (u32, usize) = (100, 100_000);

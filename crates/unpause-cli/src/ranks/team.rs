@@ -20,7 +20,7 @@ pub struct Order {
     pub run: u32,
     /// [`key`]
     pub key: Option<String>,
-    /// Samples of ports leave it while it goes on.
+    /// Samples of ports leave it during the run.
     pub streams: bool,
 }
 

@@ -28,7 +28,7 @@ use rand_core::Rng;
 
 use crate::jitter::below;
 
-/// Random rows read before the search goes on row by row.
+/// Random rows read before the search continues row by row.
 pub const RANDOM_READS: usize = 16;
 
 /// Bits of a word in hardware: 14 of address for the 12K units of a port, 3 of priority, 1 of validity and

@@ -49,8 +49,8 @@ pub enum PauseMode {
     Ns3Rdma,
     /// Never: what is paused waits for XON.
     UntilXon,
-    /// Never: what is paused goes on at XON, or when the pause has run out. The next PAUSE follows the next
-    /// XON, so whoever goes on earlier may find a full buffer.
+    /// Never: what is paused continues at XON, or when the pause has run out. The next PAUSE follows the next
+    /// XON, so whoever continues earlier may find a full buffer.
     Once,
 }
 

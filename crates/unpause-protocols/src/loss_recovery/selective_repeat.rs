@@ -459,7 +459,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Reassembly for OutOfOrder<B> {
             self.kept -= 1;
         }
         if flow.expected >= flow.packets {
-            // Of a flow that goes on after its end, what comes next may have arrived before.
+            // Of a flow that continues after its end, what comes next may have arrived before.
             Reception::Complete
         } else if self.kept < had {
             Reception::Filled

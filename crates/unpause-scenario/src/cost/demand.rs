@@ -71,7 +71,7 @@ struct Demand<'a> {
     config: &'a Config,
     until: Time,
     seconds: f64,
-    /// Bytes of flows that ask for so many.
+    /// Bytes of flows that ask for this many.
     asked: Vec<f64>,
     /// Number of flows that take what they get.
     greedy: Vec<f64>,

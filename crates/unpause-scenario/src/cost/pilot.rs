@@ -86,7 +86,7 @@ pub struct Beginning {
     pub time: Duration,
 }
 
-/// The beginning of a run, with so many shards but on one thread, for about `long`; none if it cannot be run, or is
+/// The beginning of a run, with this many shards but on one thread, for about `long`; none if it cannot be run, or is
 /// over at once.
 pub fn beginning(run: &Run, shares: usize, long: Duration) -> Option<Beginning> {
     // Of this thread alone: what else the machine does is not the run's.

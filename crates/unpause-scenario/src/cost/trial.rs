@@ -12,9 +12,9 @@ use crate::run::Run;
 use crate::table_files::encode;
 use crate::tables::Tables;
 
-/// At most so many runs are tried: others are taken to be like the one before them.
+/// At most this many runs are tried: others are taken to be like the one before them.
 const TRIED: usize = 6;
-/// Large fabrics take long to begin: no further run is tried after so many times what all trials may take.
+/// Large fabrics take long to begin: no further run is tried after this many times what all trials may take.
 const ENOUGH: u32 = 3;
 
 /// What the beginning of a run took and recorded.
@@ -164,7 +164,7 @@ impl Trial {
         }
     }
 
-    /// Packets times links of a whole run of which so many were counted before.
+    /// Packets times links of a whole run of which this many were counted before.
     pub fn hops_of(&self, counted: f64) -> f64 {
         let moved = self.packet_hops as f64;
         if self.is_own && self.is_whole {

@@ -1,4 +1,4 @@
-//! Links that fail, return and lose frames, and NICs that send PAUSE, while a run goes on.
+//! Links that fail, return and lose frames, and NICs that send PAUSE, during a run.
 
 use unpause_protocols::units::{Rate, Time};
 

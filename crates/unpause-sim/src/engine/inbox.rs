@@ -481,7 +481,7 @@ mod tests {
         }
     }
 
-    /// A packet that goes on, as if it were put on the way.
+    /// A packet that continues, as if it were put on the way.
     #[test]
     fn passes_on_what_has_been_taken() {
         let (mut inboxes, _) = inboxes(&[]);

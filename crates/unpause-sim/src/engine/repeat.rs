@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
-/// How a shard, whose state has only moved on by a period, goes on.
+/// How a shard, whose state has only moved on by a period, continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
     /// So many periods at most follow before a flow comes to its end.

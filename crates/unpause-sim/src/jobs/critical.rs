@@ -1,6 +1,6 @@
 //! The critical path of an iteration: what its end waited for, back to its beginning.
 //!
-//! A rank goes on when the last of what it waits for has happened, and each of these events has a single one before it: a
+//! A rank continues when the last of what it waits for has happened, and each of these events has a single one before it: a
 //! message has come because its sender handed it over, that because it had entered its step, that because the step before
 //! had ended, and so on. [`CriticalPaths::path`] follows them back from the end of the rank that ended last. The segments
 //! join without a gap, so that their durations add up to the time of the iteration exactly. The path may lead into the

@@ -231,7 +231,7 @@ mod tests {
         takes_with(collective, ranks, (LATENCY, 1), (launch, reduce))
     }
 
-    /// With this latency, and so many ns for each byte.
+    /// With this latency, and this many ns for each byte.
     fn takes_with(
         collective: &Collective,
         ranks: u32,

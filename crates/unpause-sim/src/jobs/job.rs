@@ -49,7 +49,7 @@ pub enum Over {
     Messages,
 }
 
-/// When a rank has received a message, and goes on.
+/// When a rank has received a message, and continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Completion {
     /// When its last byte has come, all before being there.

@@ -1,4 +1,4 @@
-//! Samples of ports that leave a run while it goes on, so that memory does not grow with its length.
+//! Samples of ports that are written during a run, so that memory does not grow with its length.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

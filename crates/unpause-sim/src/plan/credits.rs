@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::fabric::Link;
 
-    /// Two leaf switches with so many hosts each, and so many spines, all at one rate.
+    /// Two leaf switches with this many hosts each, and this many spines, all at one rate.
     fn leaf_spine(hosts: u32, spines: u32) -> Fabric {
         let mut nodes = vec![NodeKind::Host; 2 * hosts as usize];
         nodes.resize(nodes.len() + 2 + spines as usize, NodeKind::Switch);

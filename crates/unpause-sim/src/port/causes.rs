@@ -92,7 +92,7 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// A PAUSE that has just taken effect stops the egress (`port`, `class`), or goes on to do so.
+    /// A PAUSE that has just taken effect stops the egress (`port`, `class`), or is about to.
     #[cold]
     #[inline(never)]
     pub(super) fn note_stop(&mut self, now: Time, port: PortId, class: u8, plan: &Plan<'_>) {

@@ -1,4 +1,4 @@
-//! The port by which a packet goes on.
+//! The port by which a packet continues.
 
 use unpause_protocols::units::Time;
 
@@ -8,7 +8,7 @@ use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
 
 impl<M: Model> Chassis<M> {
-    /// The port by which a packet goes on that comes now, if there is a path.
+    /// The port by which a packet continues that comes now, if there is a path.
     #[inline(always)]
     pub fn next_hop(
         &mut self,

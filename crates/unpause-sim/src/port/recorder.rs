@@ -109,7 +109,7 @@ impl Recorder {
         Some(cause)
     }
 
-    /// A PAUSE that left the peer at `sent` holds egress `index` from `start`, or goes on to do so.
+    /// A PAUSE that left the peer at `sent` holds egress `index` from `start`, or is about to.
     pub fn on_stop(&mut self, index: usize, start: Time, sent: Time) {
         let queue = &mut self.queues[index];
         if let Some(expired) = queue.expired.take() {

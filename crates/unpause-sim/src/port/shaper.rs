@@ -25,7 +25,7 @@ impl Bucket {
         }
     }
 
-    /// A frame of so many bytes starts; answers from when on the next may.
+    /// A frame of this many bytes starts; answers from when on the next may.
     fn take(&mut self, now: Time, bytes: u64) -> Time {
         let Shaper { rate, burst_bytes } = self.shaper;
         self.full = self.full.max(now) + rate.time_for(bytes);

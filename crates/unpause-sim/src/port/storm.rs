@@ -122,7 +122,7 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// The egress (`port`, `class`) goes on whatever its peer says.
+    /// The egress (`port`, `class`) continues whatever its peer says.
     fn set_going(&mut self, now: Time, port: PortId, class: u8, window: &mut Window<'_, '_>) {
         let xon = PendingPause {
             time: now,

@@ -100,7 +100,7 @@ impl Watchdogs {
         }
     }
 
-    /// (Port, class) `index` goes on after a pause.
+    /// (Port, class) `index` continues after a pause.
     pub fn note_resumed(&mut self, index: usize) {
         if let Some(watched) = self.watched(index) {
             watched.resumed = watched.resumed.saturating_add(1);

@@ -24,7 +24,7 @@ impl Entropy for Packet {
     fn is_feedback(&self) -> bool {
         match self.kind {
             Kind::Data | Kind::Segment | Kind::Datagram | Kind::Syn => false,
-            // That which ends TCP's handshake goes on to the receiver.
+            // That which ends TCP's handshake goes to the receiver.
             Kind::TcpAck => !self.is(FORWARD),
             _ => true,
         }

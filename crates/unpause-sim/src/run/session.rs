@@ -127,7 +127,7 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// Begins a run of `config`, at time zero. Its own traffic goes on beside the messages; the run ends at
+    /// Begins a run of `config`, at time zero. Its own traffic continues beside the messages; the run ends at
     /// [`Config::stop`] at the latest.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Why it cannot be sent; the session goes on as if it had not been asked.
+    /// Why it cannot be sent; the session continues as if it had not been asked.
     pub fn send(&mut self, message: Message) -> Result<u32, Refused> {
         let Message {
             src, dst, bytes, ..

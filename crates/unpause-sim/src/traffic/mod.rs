@@ -1,7 +1,7 @@
 //! Flows, and generators of flows.
 //!
 //! A [`TrafficSpec`] is one entry of a scenario. [`Traffic`] merges all of a run's entries into one
-//! stream of flows in order of start time, which is read while the run goes on: a generator holds
+//! stream of flows in order of start time, which is read during the run: a generator holds
 //! one event at a time, however many flows it will make.
 
 mod by_size;

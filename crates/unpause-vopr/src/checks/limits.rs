@@ -235,7 +235,7 @@ fn may_lose(config: &Config) -> bool {
     let switch = &config.switch;
     // ACKs that no PAUSE stops go on filling the ingress.
     let fills = !config.host.pause_acks;
-    // Headroom that ports share may be too small for all of them, and nothing is for a host that goes on sending.
+    // Headroom that ports share may be too small for all of them, and nothing is for a host that continues sending.
     let shared = switch.pfc.headroom_pool_bytes.is_some();
     let differs = !switch.overrides.is_empty() || !config.host.ignores_pause.is_empty();
     // WRED drops what is not ECN-capable, of lossless priorities, too.

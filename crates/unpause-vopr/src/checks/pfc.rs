@@ -195,7 +195,7 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
     Ok(())
 }
 
-/// An error if the pause goes on although the ingress was empty long enough, and asked for nothing.
+/// An error if the pause continues although the ingress was empty long enough, and asked for nothing.
 fn outlasts(pause: &PauseRecord, samples: &[&PortSample], within: Time) -> Answer {
     let from = samples.partition_point(|sample| sample.time <= pause.obeyed);
     for (at, empty) in samples.iter().enumerate().skip(from) {

@@ -130,7 +130,7 @@ fn variable(sketch: &mut Sketch) -> (String, Vec<String>) {
     (key.to_owned(), values)
 }
 
-/// What takes so many digits off a number with a unit: sweeps put the unit behind each value.
+/// What takes this many digits off a number with a unit: sweeps put the unit behind each value.
 fn split(text: &str) -> (i64, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));

@@ -37,7 +37,7 @@ fn job(sketch: &mut Sketch, at: usize) -> Option<&mut Table> {
 }
 
 /// Operations of each rank come in an order in which all can be done: each waits for some that stand further up. Messages
-/// have at most so many bytes, computations so many ns.
+/// have at most this many bytes, computations this many ns.
 fn schedule(ranks: u64, (most, longest): (u64, u64), dice: &mut Dice) -> String {
     let mut bodies = vec![(String::new(), 0_u64); ranks as usize];
     for tag in 0..dice.between(1, 30) {

@@ -279,7 +279,7 @@ fn pipeline(sketch: &mut Sketch) -> Table {
     keys
 }
 
-/// Buffers, cells and speedup; XOFF is so many bytes where it is not written.
+/// Buffers, cells and speedup; XOFF is this many bytes where it is not written.
 fn cells(sketch: &mut Sketch, default_xoff: u64) -> Table {
     let mut keys = Table::new();
     let frame = sketch.frame;

@@ -14,7 +14,7 @@ const PFC_FRAME: u64 = 64;
 /// Of light in fibre, nanoseconds a metre, as Cisco counts.
 const NS_PER_METRE: u64 = 5;
 
-/// Speeds up to which the MAC and PHY of an interface may take so many bit times: 802.3's limits, as Cisco lists them.
+/// Speeds up to which the MAC and PHY of an interface may take this many bit times: 802.3's limits, as Cisco lists them.
 const INTERFACE_BITS: [(Rate, u64); 4] = [
     (Rate::from_gbps(10), 8_192),
     (Rate::from_gbps(25), 6_144),
@@ -166,7 +166,7 @@ fn response(link: &Link) -> (u64, Line) {
 
 /// What `bytes` take in whole cells if every frame has the worst size of 64 bytes and more.
 fn cells(bytes: u64, cell: u64) -> (u64, Line) {
-    // A frame of 64 bytes, or one byte more than so many cells hold.
+    // A frame of 64 bytes, or one byte more than this many cells hold.
     let of_smallest = 64_u64.div_ceil(cell);
     let smallest = (of_smallest * cell, 64);
     let one_more = ((of_smallest + 1) * cell, of_smallest * cell + 1);

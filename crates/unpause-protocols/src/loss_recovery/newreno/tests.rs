@@ -248,7 +248,7 @@ fn short_flows_end_in_a_short_segment_and_a_silent_timer() {
     tcp.on_ack(RTT, &ack(1401));
     assert_eq!(tcp.next_timer(), Time::NEVER);
     assert_eq!(tcp.next_segment(RTT, 1401), None);
-    // The application goes on.
+    // The application continues.
     tcp.on_write();
     assert_eq!(tcp.next_segment(RTT, 1402).unwrap().start, 1401);
     // An empty flow sends nothing and runs no timer.

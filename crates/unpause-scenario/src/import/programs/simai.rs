@@ -147,7 +147,7 @@ impl Training {
         }
     }
 
-    /// Counts so many operations more; false if that is too many.
+    /// Counts this many operations more; false if that is too many.
     fn has_room(&mut self, more: u64) -> bool {
         self.operations = self.operations.saturating_add(more as usize);
         if self.operations > limits::OPERATIONS {
@@ -174,7 +174,7 @@ impl Training {
         }
     }
 
-    /// Every rank begins the collective operation, when the one before of the same group is over, and goes on.
+    /// Every rank begins the collective operation, when the one before of the same group is over, and continues.
     fn behind(&mut self, layer: &Layer, label: u16) {
         let Some(exchange) = &layer.weight_gradient.exchange else {
             return;

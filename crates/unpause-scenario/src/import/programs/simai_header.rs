@@ -55,7 +55,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads it, for so many ranks.
+    /// Reads it, for this many ranks.
     pub fn read(lines: &mut Lines<'_>, ranks: u32) -> Result<Self, FileError> {
         const FIRST: &str = "a policy such as `HYBRID_TRANSFORMER_FWD_IN_BCKWD`, with which a workload of SimAI begins";
         if !lines.next() {

@@ -117,9 +117,9 @@ pub struct Profile {
     pub pool: Option<Given<String>>,
     /// Reserved, bytes.
     pub size: Option<Given<u64>>,
-    /// XON below so many bytes.
+    /// XON below this many bytes.
     pub xon: Option<Given<u64>>,
-    /// XON so many bytes below XOFF.
+    /// XON this many bytes below XOFF.
     pub xon_offset: Option<Given<u64>>,
     /// Headroom, bytes.
     pub xoff: Option<Given<u64>>,
@@ -216,9 +216,9 @@ pub struct Wred {
 /// A curve of one colour.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// Nothing below so many bytes.
+    /// Nothing below this many bytes.
     pub min: Option<Given<u64>>,
-    /// Everything from so many bytes on.
+    /// Everything from this many bytes on.
     pub max: Option<Given<u64>>,
     /// Percent just below that.
     pub probability: Option<Given<u64>>,

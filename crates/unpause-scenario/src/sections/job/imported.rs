@@ -23,7 +23,7 @@ const FORMATS: [(&str, &[&str]); 4] = [
     ("htsim", &[]),
 ];
 
-/// What the file of a job says, if it has one, for so many ranks. The first of its steps, if there are any, is at `step`.
+/// What the file of a job says, if it has one, for this many ranks. The first of its steps, if there are any, is at `step`.
 pub(super) fn imported(
     keys: &JobKeys,
     step: Option<Range<usize>>,

@@ -100,7 +100,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// What lies between two states, of which the second begins at `start`, a `period` after the first, and how it goes on;
+    /// What lies between two states, of which the second begins at `start`, a `period` after the first, and how it continues;
     /// none if more than that time has gone by.
     pub fn between(
         first: &State,

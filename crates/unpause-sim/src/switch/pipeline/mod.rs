@@ -164,7 +164,7 @@ impl Chassis<Pipeline> {
         );
     }
 
-    /// There is more room at an egress: goes on if the next packet was waiting for it.
+    /// There is more room at an egress: continues if the next packet was waiting for it.
     fn resume(&mut self, now: Time, plan: &Plan<'_>) {
         let Some(head) = self.model.processor.head() else {
             return;
@@ -234,7 +234,7 @@ impl Model for Pipeline {
         switch.watch_joined(now, packet, way, window);
     }
 
-    /// There is more room at an egress: the processor goes on if it was waiting for it.
+    /// There is more room at an egress: the processor continues if it was waiting for it.
     fn left(
         switch: &mut Chassis<Self>,
         now: Time,

@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What a node asks of a group of so many ranks.
+    /// What a node asks of a group of this many ranks.
     fn collective(&self, trace: &Trace, node: u32, ranks: u32) -> Result<Collective, FileError> {
         let call: &Call = trace.call(node);
         let (operation, algorithm, factor) = match call.what {

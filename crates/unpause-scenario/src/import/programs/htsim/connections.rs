@@ -42,7 +42,7 @@ pub(super) struct Flow {
 /// When a flow begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Begins {
-    /// After so many ps.
+    /// After this many ps.
     At(u64),
     /// By a trigger.
     By(u64),
