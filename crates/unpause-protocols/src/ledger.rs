@@ -2,10 +2,12 @@
 //!
 //! A run that repeats itself need not be run: if everything is as it was a while ago, but for times that have all
 //! moved on by that while and numbers that have grown, then the same follows again, moved on once more. Who wants to
-//! know that of a state has it [shown](Ledger): each value once, in an order that depends on nothing but other values
+//! know that of a state has it [shown](Show): each value once, in an order that depends on nothing but other values
 //! shown. The ledger may move them on. A state that is not shown completely refuses.
 
-use crate::units::Time;
+pub use unpause_derive::Show;
+
+use crate::units::{Rate, Time};
 
 /// Takes down the values of a state one by one, or moves them on.
 pub trait Ledger {
@@ -34,17 +36,114 @@ pub trait Ledger {
     fn refuse(&mut self);
 }
 
-/// Shows a count of events, as [`Ledger::total`].
-pub fn show_count<L: Ledger>(count: &mut u32, ledger: &mut L) {
-    let mut total = u64::from(*count);
-    ledger.total(&mut total);
-    *count = total as u32;
+/// A state that shows its values to a ledger. Usually derived: a word at each field says what it is (see the
+/// [derive macro](derive@Show)).
+pub trait Show {
+    /// Shows its state.
+    fn show<L: Ledger>(&mut self, ledger: &mut L);
 }
 
-/// Shows a time that is there or not.
-pub fn show_option<L: Ledger>(time: &mut Option<Time>, ledger: &mut L) {
-    ledger.same(u64::from(time.is_some()));
-    if let Some(time) = time {
-        ledger.time(time);
+/// States side by side: how many, then each.
+impl<T: Show> Show for [T] {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.same(self.len() as u64);
+        self.iter_mut().for_each(|it| it.show(ledger));
+    }
+}
+
+/// What can be shown as a value that has to be what it was.
+pub trait Same {
+    /// Shows it, as [`Ledger::same`].
+    fn show_same<L: Ledger>(&self, ledger: &mut L);
+}
+
+macro_rules! same {
+    ($($number:ty),*) => {$(
+        impl Same for $number {
+            #[inline]
+            fn show_same<L: Ledger>(&self, ledger: &mut L) {
+                ledger.same(u64::from(*self));
+            }
+        }
+    )*};
+}
+
+same!(bool, u8, u16, u32, u64);
+
+impl Same for usize {
+    #[inline]
+    fn show_same<L: Ledger>(&self, ledger: &mut L) {
+        ledger.same(*self as u64);
+    }
+}
+
+impl Same for Time {
+    #[inline]
+    fn show_same<L: Ledger>(&self, ledger: &mut L) {
+        ledger.same(self.as_ps());
+    }
+}
+
+impl Same for Rate {
+    #[inline]
+    fn show_same<L: Ledger>(&self, ledger: &mut L) {
+        ledger.same(self.as_bps());
+    }
+}
+
+/// What can be shown as a time.
+pub trait Moment {
+    /// Shows it, as [`Ledger::time`].
+    fn show_time<L: Ledger>(&mut self, ledger: &mut L);
+}
+
+impl Moment for Time {
+    #[inline]
+    fn show_time<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.time(self);
+    }
+}
+
+/// A time that is there or not.
+impl Moment for Option<Time> {
+    #[inline]
+    fn show_time<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.same(u64::from(self.is_some()));
+        if let Some(time) = self {
+            ledger.time(time);
+        }
+    }
+}
+
+/// What can be shown as a total.
+pub trait Total {
+    /// Shows it, as [`Ledger::total`].
+    fn show_total<L: Ledger>(&mut self, ledger: &mut L);
+}
+
+impl Total for u64 {
+    #[inline]
+    fn show_total<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.total(self);
+    }
+}
+
+/// It stays at its maximum.
+impl Total for u32 {
+    #[inline]
+    fn show_total<L: Ledger>(&mut self, ledger: &mut L) {
+        let mut total = u64::from(*self);
+        ledger.total(&mut total);
+        *self = Self::try_from(total).unwrap_or(Self::MAX);
+    }
+}
+
+/// A sum of times.
+impl Total for Time {
+    #[inline]
+    fn show_total<L: Ledger>(&mut self, ledger: &mut L) {
+        let mut sum = self.as_ps();
+        ledger.total(&mut sum);
+        *self = Self::from_ps(sum);
     }
 }

@@ -26,6 +26,9 @@
     clippy::alloc_instead_of_core
 )]
 
+// What `derive(Show)` writes names this crate.
+extern crate self as unpause_protocols;
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

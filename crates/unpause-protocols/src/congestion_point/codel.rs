@@ -31,7 +31,7 @@ use rand_core::Rng;
 
 use super::ecn_sharp::over_square_root;
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::Time;
 
 /// Parameters of CoDel.
@@ -70,19 +70,28 @@ impl Params {
 }
 
 /// State of CoDel. Times are in ticks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Codel {
+    #[show(skip)]
     target: u64,
+    #[show(skip)]
     interval: u64,
+    #[show(skip)]
     spared_bytes: u64,
+    #[show(skip)]
     clock_shift: u8,
+    #[show(refuse_if = *marking)]
     marking: bool,
     /// From then on the queue has been above the target for an interval; `None` while it is not above.
+    #[show(refuse_if = patience.is_some())]
     patience: Option<u64>,
+    #[show(skip = "of an episode")]
     next_mark: u64,
     /// Marks of this episode, or where the rate of the one before left off.
+    #[show(skip = "of an episode")]
     count: u32,
     /// `count` at the start of this episode.
+    #[show(skip = "of an episode")]
     count_at_start: u32,
 }
 
@@ -188,24 +197,6 @@ impl Mechanism for Codel {
             self.mark(now, queue.packets == 0)
         } else {
             Verdict::Pass
-        }
-    }
-
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            target: _,
-            interval: _,
-            spared_bytes: _,
-            clock_shift: _,
-            marking,
-            patience,
-            // Only an episode asks for these.
-            next_mark: _,
-            count: _,
-            count_at_start: _,
-        } = self;
-        if *marking || patience.is_some() {
-            ledger.refuse();
         }
     }
 }

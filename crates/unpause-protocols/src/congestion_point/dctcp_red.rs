@@ -25,7 +25,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::Time;
 
 /// A queue length.
@@ -62,8 +62,9 @@ impl Params {
 }
 
 /// State of DCTCP-RED: its parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct DctcpRed {
+    #[show(skip)]
     params: Params,
 }
 
@@ -102,8 +103,6 @@ impl Mechanism for DctcpRed {
             Verdict::Pass
         }
     }
-
-    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

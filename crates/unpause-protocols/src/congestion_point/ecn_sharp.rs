@@ -38,7 +38,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::{Rate, Time};
 
 /// The law by which persistent marks follow each other.
@@ -131,14 +131,19 @@ impl Params {
 }
 
 /// State of ECN#.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct EcnSharp {
+    #[show(skip)]
     params: Params,
     /// When a packet first waited `pst_target`, none since having waited less; or never.
+    #[show(time)]
+    #[show(by = ledger.time(&mut first_above.saturating_add(params.pst_interval)))]
     first_above: Time,
     /// When the next mark of the episode is due.
+    #[show(time)]
     next_mark: Time,
     /// Marks of the episode; 0 when there is none.
+    #[show(same)]
     count: u32,
 }
 
@@ -250,20 +255,6 @@ impl Mechanism for EcnSharp {
         } else {
             Verdict::Pass
         }
-    }
-
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            params,
-            first_above,
-            next_mark,
-            count,
-        } = self;
-        let mut above_for_long = first_above.saturating_add(params.pst_interval);
-        ledger.time(&mut above_for_long);
-        ledger.time(first_above);
-        ledger.time(next_mark);
-        ledger.same(u64::from(*count));
     }
 }
 

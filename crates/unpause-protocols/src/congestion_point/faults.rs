@@ -26,6 +26,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Show;
 use crate::units::{Fraction, Time};
 
 /// Packets that can be chosen: the state of every queue has room for this many.
@@ -81,7 +82,8 @@ impl Params {
 }
 
 /// State of the faults of one queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
+#[show(refuse)]
 pub struct Faults {
     params: Params,
     /// Number of the next packet.

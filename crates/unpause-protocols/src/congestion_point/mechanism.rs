@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::notification::QcnFeedback;
 use crate::units::Time;
 
@@ -66,7 +66,7 @@ impl Indifference {
 }
 
 /// A congestion point: everything but its construction has a default that does nothing.
-pub trait Mechanism {
+pub trait Mechanism: Show {
     /// Events that need not be reported to it, now and later.
     fn indifference(&self) -> Indifference {
         Indifference::default()
@@ -97,19 +97,14 @@ pub trait Mechanism {
     fn on_pause(&mut self, _now: Time) {}
     /// The queue may transmit again: XON, or a PAUSE that ran out.
     fn on_resume(&mut self, _now: Time, _queue: Queue) {}
-    /// Shows its state; what it has drawn is the owner's.
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.refuse();
-    }
 }
 
 /// A queue without congestion management.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Show)]
 pub struct PassAll;
 
 impl Mechanism for PassAll {
     fn indifference(&self) -> Indifference {
         Indifference::TO_ALL
     }
-    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }

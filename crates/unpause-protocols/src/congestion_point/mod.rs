@@ -5,7 +5,7 @@
 use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Show};
 use crate::units::{Rate, Time};
 
 pub mod codel;
@@ -124,8 +124,11 @@ impl CongestionPoint {
     pub fn on_resume(&mut self, now: Time, queue: Queue) {
         dispatch!(self, it => it.on_resume(now, queue))
     }
-    /// Shows its state; what it has drawn is the owner's.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+}
+
+/// What it has drawn is the owner's.
+impl Show for CongestionPoint {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
         dispatch!(self, it => it.show(ledger));
     }
 }

@@ -32,7 +32,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::Time;
 
 /// Which queue length is compared with zero.
@@ -55,16 +55,23 @@ pub struct Params {
 }
 
 /// State of NP-ECN.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct NpEcn {
+    #[show(skip)]
     mark_basis: MarkBasis,
+    #[show(skip)]
     mark_above: u64,
+    #[show(same = u8::from(*paused) << 1 | u8::from(*head_found_empty))]
     paused: bool,
     /// The packet at the head is the only one that found the queue empty.
+    #[show(skip = "shown with `paused`")]
     head_found_empty: bool,
     /// The paper's PN: packets still in the queue that a PAUSE held.
+    // Which packets those are is known by when they came.
+    #[show(refuse_if = *held > 0)]
     held: u32,
     /// When that PAUSE ended: none of them came later.
+    #[show(time)]
     resumed_at: Time,
 }
 
@@ -150,23 +157,6 @@ impl Mechanism for NpEcn {
             self.held = queue.packets;
             self.resumed_at = now;
         }
-    }
-
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            mark_basis: _,
-            mark_above: _,
-            paused,
-            head_found_empty,
-            held,
-            resumed_at,
-        } = self;
-        ledger.same(u64::from(*paused) << 1 | u64::from(*head_found_empty));
-        if *held > 0 {
-            // Which packets it held is known by when they came.
-            ledger.refuse();
-        }
-        ledger.time(resumed_at);
     }
 }
 

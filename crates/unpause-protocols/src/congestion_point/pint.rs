@@ -27,6 +27,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Show;
 use crate::pint::LogCode;
 use crate::units::{Fraction, Rate, Time};
 
@@ -49,7 +50,8 @@ impl Default for Params {
 }
 
 /// State of a queue: none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
+#[show(refuse)]
 pub struct Pint;
 
 impl Pint {

@@ -36,6 +36,7 @@ use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
 use crate::jitter::jittered;
+use crate::ledger::Show;
 use crate::notification::QcnFeedback;
 use crate::units::Time;
 
@@ -130,7 +131,8 @@ impl Default for Params {
 }
 
 /// State of the congestion point of QCN.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
+#[show(refuse)]
 pub struct Qcn {
     params: Params,
     /// Queue length at the last sample.

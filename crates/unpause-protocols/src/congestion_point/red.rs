@@ -25,7 +25,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::{Fraction, Time};
 
 /// Parameters of RED.
@@ -65,8 +65,9 @@ impl Params {
 }
 
 /// State of RED: its parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Red {
+    #[show(skip)]
     params: Params,
 }
 
@@ -99,8 +100,6 @@ impl Mechanism for Red {
             Verdict::Pass
         }
     }
-
-    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::Time;
 
 /// Parameters of TCN.
@@ -42,8 +42,9 @@ impl Default for Params {
 }
 
 /// State of TCN: its parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Tcn {
+    #[show(skip)]
     params: Params,
 }
 
@@ -76,8 +77,6 @@ impl Mechanism for Tcn {
             Verdict::Pass
         }
     }
-
-    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Show;
 use crate::units::Time;
 
 /// Parameters of telemetry: none.
@@ -27,7 +28,8 @@ use crate::units::Time;
 pub struct Params {}
 
 /// State of telemetry: none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
+#[show(refuse)]
 pub struct Telemetry;
 
 impl Telemetry {

@@ -52,6 +52,7 @@ use rand_core::Rng;
 
 use super::ecn_sharp::{self, Instantaneous, Signal, Variant};
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Show;
 use crate::units::Time;
 
 /// One tick of the clock.
@@ -244,7 +245,8 @@ pub struct Decision {
 }
 
 /// State of ECN# on Tofino.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
+#[show(refuse)]
 pub struct Tofino {
     /// Targets and interval, in ticks.
     ins_target: u32,

@@ -27,7 +27,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict, red};
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::{Fraction, Time};
 
 /// Parameters of WRED.
@@ -52,8 +52,9 @@ impl Default for Params {
 }
 
 /// State of WRED: its curve.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Wred {
+    #[show(skip)]
     curve: red::Params,
 }
 
@@ -91,8 +92,6 @@ impl Mechanism for Wred {
             false => Verdict::Pass,
         }
     }
-
-    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

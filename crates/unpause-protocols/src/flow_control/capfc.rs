@@ -36,6 +36,7 @@
 //! - XOFF is repeated at half the pause time, as by PFC; the paper is silent.
 
 use super::pfc::{self, Action};
+use crate::ledger::Show;
 use crate::units::{Fraction, Time};
 
 /// Which inputs a queue above XOFF marks.
@@ -233,7 +234,8 @@ fn next_largest(inputs: &[Input], last: Option<usize>) -> Option<usize> {
 }
 
 /// Accounting of one (ingress port, priority): the sender of PAUSE. Without marks it is PFC's.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Show)]
+#[show(refuse)]
 pub struct Ingress {
     bytes: u64,
     /// The ingress congestion bit I.

@@ -30,7 +30,7 @@
 //!   without one, in case it was lost; the owner may call [`Updates::on_freed`] for that.
 //! - One message has the counters of all VCs that have freed something; how many fit into 8 B the source does not say.
 
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::units::{Rate, Time};
 
 /// Parameters of CBFC.
@@ -107,13 +107,17 @@ fn ahead(to: u32, from: u32) -> u32 {
 }
 
 /// The sender's side of one VC.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Sender {
     /// Credits of what was sent, running round.
+    #[show(same = ahead(*consumed, *freed))]
     consumed: u32,
     /// Credits that the receiver has freed, running round, as far as it has said.
+    #[show(skip = "all that is asked is how far `consumed` is ahead of it")]
     freed: u32,
+    #[show(same)]
     limit: u32,
+    #[show(skip = "decides nothing")]
     max_in_use: u32,
 }
 
@@ -180,27 +184,16 @@ impl Sender {
     pub fn limit(&self) -> u32 {
         self.limit
     }
-
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            consumed: _,
-            freed: _,
-            limit,
-            max_in_use: _,
-        } = self;
-        // Where the counters stand decides nothing, only how far apart they are.
-        ledger.same(u64::from(*limit));
-        ledger.same(u64::from(self.in_use()));
-    }
 }
 
 /// The receiver's side of one VC.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Show)]
 pub struct Receiver {
     /// Credits of what has come, running round.
+    #[show(same = ahead(*consumed, *freed))]
     consumed: u32,
     /// Credits of what has left the buffer, running round.
+    #[show(skip = "all that is asked is how far `consumed` is ahead of it")]
     freed: u32,
 }
 
@@ -245,20 +238,18 @@ impl Receiver {
     pub fn held(&self) -> u32 {
         ahead(self.consumed, self.freed)
     }
-
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(u64::from(self.held()));
-    }
 }
 
 /// When a receiver sends updates: one for all VCs of a port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Updates {
+    #[show(skip)]
     spacing: Time,
     /// From when the next one may start.
+    #[show(time)]
     next: Time,
     /// Bit v set: VC v has freed something that the sender does not know of.
+    #[show(same)]
     pending: u32,
 }
 
@@ -295,17 +286,6 @@ impl Updates {
         }
         self.next = now.saturating_add(self.spacing);
         core::mem::take(&mut self.pending)
-    }
-
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            spacing: _,
-            next,
-            pending,
-        } = self;
-        ledger.time(next);
-        ledger.same(u64::from(*pending));
     }
 }
 

@@ -27,7 +27,7 @@
 //! - Reaction times of speeds that the standard's table lacks are those of the next faster one, beyond
 //!   400 Gb/s its 463 360 bit times.
 
-use crate::ledger::{Ledger, show_option};
+use crate::ledger::Show;
 use crate::units::{Rate, Time};
 
 /// How long a PAUSE asks for.
@@ -128,10 +128,12 @@ pub enum Action {
 }
 
 /// Accounting of one (ingress port, priority): the sender of PAUSE.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Ingress {
+    #[show(same)]
     bytes: u64,
     /// When to repeat the PAUSE; `Some` while the peer is paused.
+    #[show(time)]
     refresh: Option<Time>,
 }
 
@@ -236,13 +238,6 @@ impl Ingress {
         self.refresh = Some(now.saturating_add(params.refresh_interval(pause)));
         Action::Xoff
     }
-
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self { bytes, refresh } = self;
-        ledger.same(*bytes);
-        show_option(refresh, ledger);
-    }
 }
 
 /// What an event has done to an egress.
@@ -257,9 +252,10 @@ pub enum Change {
 }
 
 /// One (egress port, priority): the transmitter that is throttled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Egress {
     /// End of the pause; `None` when there is none.
+    #[show(time)]
     until: Option<Time>,
 }
 
@@ -308,12 +304,6 @@ impl Egress {
     #[inline]
     pub fn is_paused(&self) -> bool {
         self.until.is_some()
-    }
-
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self { until } = self;
-        show_option(until, ledger);
     }
 }
 

@@ -20,7 +20,7 @@
 //!
 //! Packets are numbered from 0 and never wrap: a flow has less than 2^32.
 
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Show};
 use crate::units::Time;
 
 /// A flow at its sender.
@@ -183,12 +183,19 @@ impl Sender {
 }
 
 /// A flow at its receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
+#[show(pub fn show(flow: u32))]
 pub struct Receiver {
+    #[show(by = ledger.end(flow, packets))]
     pub(super) packets: u32,
+    #[show(by = ledger.before_end(flow, *expected, *packets))]
+    #[show(by = ledger.number(flow, expected))]
     pub(super) expected: u32,
     /// The gap has been reported.
+    // What comes next depends on how long ago that was.
+    #[show(refuse_if = *nak_sent)]
     pub(super) nak_sent: bool,
+    #[show(skip = "when that was")]
     pub(super) nak_at: Time,
 }
 
@@ -234,22 +241,5 @@ impl Receiver {
     #[inline]
     pub fn expected(&self) -> u32 {
         self.expected
-    }
-
-    /// Shows its state under go-back-N, of a flow that has this number.
-    pub fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
-        let Self {
-            packets,
-            expected,
-            nak_sent,
-            nak_at: _,
-        } = self;
-        ledger.end(flow, packets);
-        ledger.before_end(flow, *expected, *packets);
-        ledger.number(flow, expected);
-        if *nak_sent {
-            // What comes next depends on how long ago that was.
-            ledger.refuse();
-        }
     }
 }

@@ -23,7 +23,7 @@
 //! ns3-rdma; those that would find nothing are skipped.
 
 use super::Mechanism;
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::notification::Notification;
 use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::Time;
@@ -48,14 +48,18 @@ impl Default for Params {
 }
 
 /// State of the notification point of DCQCN.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Dcqcn {
+    #[show(skip)]
     params: Params,
     /// First instant at which a marked packet is answered again.
+    #[show(time)]
     quiet_until: Time,
     /// Arrival of the flow's first packet, from which polls are counted.
+    #[show(time)]
     epoch: Time,
     /// The poll that will find a marked packet.
+    #[show(deadline)]
     poll: Time,
 }
 
@@ -109,18 +113,6 @@ impl Mechanism for Dcqcn {
     #[inline]
     fn next_timer(&self) -> Time {
         self.poll
-    }
-
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            params: _,
-            quiet_until,
-            epoch,
-            poll,
-        } = self;
-        ledger.time(quiet_until);
-        ledger.time(epoch);
-        ledger.deadline(*poll);
     }
 }
 

@@ -1,11 +1,11 @@
 //! What every notification point is: what it is told, and what it answers.
 
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::notification::Notification;
 use crate::units::Time;
 
 /// A notification point: everything but its construction has a default that does nothing.
-pub trait Mechanism {
+pub trait Mechanism: Show {
     /// A data packet of the flow has arrived, marked Congestion Experienced or not.
     #[inline]
     fn on_data(&mut self, _now: Time, _bytes: u32, _ce: bool) -> Option<Notification> {
@@ -20,16 +20,10 @@ pub trait Mechanism {
     fn next_timer(&self) -> Time {
         Time::NEVER
     }
-    /// Shows its state.
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.refuse();
-    }
 }
 
 /// A receiver that says nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Show)]
 pub struct Silent;
 
-impl Mechanism for Silent {
-    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
-}
+impl Mechanism for Silent {}

@@ -3,7 +3,7 @@
 //! One state machine per flow.
 
 use crate::dispatch::mechanisms;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Show};
 use crate::notification::Notification;
 use crate::units::Time;
 
@@ -44,8 +44,10 @@ impl NotificationPoint {
     pub fn next_timer(&self) -> Time {
         dispatch!(self, it => it.next_timer())
     }
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+}
+
+impl Show for NotificationPoint {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
         dispatch!(self, it => it.show(ledger));
     }
 }

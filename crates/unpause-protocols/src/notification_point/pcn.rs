@@ -30,7 +30,7 @@
 //!   which is the same, event for event, as letting it run.
 
 use super::Mechanism;
-use crate::ledger::Ledger;
+use crate::ledger::Show;
 use crate::notification::Notification;
 use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::{Rate, Time};
@@ -57,19 +57,27 @@ impl Default for Params {
 }
 
 /// State of the notification point of PCN.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct Pcn {
+    #[show(skip)]
     params: Params,
     /// Arrival of the flow's first packet, from which periods are counted.
+    #[show(time)]
     epoch: Time,
     /// End of the running period; never while the flow is silent.
+    #[show(deadline)]
     period_end: Time,
     /// Arrival of the latest packet; never before the first.
+    #[show(time)]
     last_arrival: Time,
     /// Between the last two packets, be they in one period or not; never before the second.
+    #[show(same)]
     inter_arrival: Time,
+    #[show(total)]
     packets: u32,
+    #[show(total)]
     marked: u32,
+    #[show(total)]
     bytes: u64,
 }
 
@@ -159,29 +167,6 @@ impl Mechanism for Pcn {
     #[inline]
     fn next_timer(&self) -> Time {
         self.period_end
-    }
-
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            params: _,
-            epoch,
-            period_end,
-            last_arrival,
-            inter_arrival,
-            packets,
-            marked,
-            bytes,
-        } = self;
-        ledger.time(epoch);
-        ledger.deadline(*period_end);
-        ledger.time(last_arrival);
-        ledger.same(inter_arrival.as_ps());
-        for count in [packets, marked] {
-            let mut total = u64::from(*count);
-            ledger.total(&mut total);
-            *count = u32::try_from(total).unwrap_or(u32::MAX);
-        }
-        ledger.total(bytes);
     }
 }
 

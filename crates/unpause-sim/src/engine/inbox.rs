@@ -1,6 +1,6 @@
 //! Inboxes: what is in flight to each node.
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::{Ledger, Show};
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;

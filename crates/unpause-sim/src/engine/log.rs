@@ -1,7 +1,7 @@
 //! What nodes record while they run; [`crate::run::report`] makes results of it.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::NodeId;
@@ -17,54 +17,77 @@ use crate::outcome::results::{
 use crate::traffic::{Ending, Transport};
 
 /// What nodes have recorded.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, Show)]
 pub struct Log {
     /// Flows completed, or at the end still open.
+    #[show(same = flows.len())]
     pub flows: Vec<FlowEnd>,
     /// What senders had to say at their end.
+    #[show(same = senders.len())]
     pub senders: Vec<SenderEnd>,
     /// Flows that have waited for others to end, and when they start.
+    #[show(same = released.len())]
     pub released: Vec<(u32, Time)>,
     /// Messages of jobs that have been posted.
+    #[show(skip = "may grow: see Recorded")]
     pub message_starts: Vec<MessageStart>,
     /// Messages of jobs that have come.
+    #[show(skip = "may grow: see Recorded")]
     pub message_ends: Vec<MessageEnd>,
     /// Messages of jobs whose ACK ranks waited for.
+    #[show(same = message_acks.len())]
     pub message_acks: Vec<MessageAck>,
     /// Iterations of jobs that ranks have come through.
+    #[show(same = rank_iterations.len())]
     pub rank_iterations: Vec<RankIteration>,
     /// Collective operations of jobs that ranks have ended.
+    #[show(same = collectives.len())]
     pub collectives: Collected,
     /// What jobs have put on links, if that is counted.
+    #[show(nested)]
     pub job_links: JobLinks,
     /// Flows of a driven run that have ended since this was last taken.
     #[serde(skip)]
+    #[show(skip)]
     pub ended: Vec<Ended>,
     /// PAUSEs.
+    #[show(skip = "may grow: see Recorded")]
     pub pauses: Vec<PauseRecord>,
     /// Why switches sent PAUSE.
+    #[show(same = causes.len())]
     pub causes: Vec<CauseRecord>,
     /// What flows waited for.
+    #[show(same = waits.len())]
     pub waits: Vec<Egress>,
     /// PAUSEs that ran out, if it is recorded why switches sent PAUSE.
+    #[show(same = expiries.len())]
     pub expiries: Vec<Expiry>,
     /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].
+    #[show(same = ports.len())]
     pub ports: Vec<PortRecord>,
     /// Samples of ports.
+    #[show(same = port_series.len())]
     pub port_series: Vec<PortSample>,
     /// How long queues were.
+    #[show(same = histograms.len())]
     pub histograms: Vec<QueueHistogram>,
     /// Samples of senders.
+    #[show(same = sender_series.len())]
     pub sender_series: Vec<SenderSample>,
     /// Samples of receivers: (time, flow, payload bytes delivered).
+    #[show(same = receiver_series.len())]
     pub receiver_series: Vec<(Time, u32, u64)>,
     /// Packets at the ports traced.
+    #[show(same = packets.len())]
     pub packets: Vec<PacketRecord>,
     /// Packets lost to links that are down and routes that lead nowhere.
+    #[show(nested)]
     pub losses: Losses,
     /// What PFC watchdogs have found.
+    #[show(same = storms.len())]
     pub storms: Vec<StormRecord>,
     /// Sums over nodes.
+    #[show(nested)]
     pub counts: Counts,
 }
 
@@ -94,58 +117,6 @@ impl Log {
         join(&mut self.storms, other.storms);
         self.counts.merge(&other.counts);
     }
-
-    /// Shows the numbers of records, which must not grow, and sums. Records of PAUSEs and messages may be added: [`Recorded`].
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            flows,
-            senders,
-            released,
-            message_starts: _,
-            message_ends: _,
-            message_acks,
-            rank_iterations,
-            collectives,
-            job_links,
-            ended: _,
-            pauses: _,
-            causes,
-            waits,
-            expiries,
-            ports,
-            port_series,
-            histograms,
-            sender_series,
-            receiver_series,
-            packets,
-            losses,
-            storms,
-            counts,
-        } = self;
-        losses.show(ledger);
-        job_links.show(ledger);
-        for length in [
-            flows.len(),
-            senders.len(),
-            released.len(),
-            message_acks.len(),
-            rank_iterations.len(),
-            collectives.len(),
-            causes.len(),
-            waits.len(),
-            expiries.len(),
-            ports.len(),
-            port_series.len(),
-            histograms.len(),
-            sender_series.len(),
-            receiver_series.len(),
-            packets.len(),
-            storms.len(),
-        ] {
-            ledger.same(length as u64);
-        }
-        counts.show(ledger);
-    }
 }
 
 /// Adds `others`, which are not copied if they are the first.
@@ -157,33 +128,6 @@ fn join<T>(all: &mut Vec<T>, others: Vec<T>) {
 }
 
 impl Counts {
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            events,
-            packet_hops,
-            data_packets,
-            delivered_packets,
-            dropped_packets,
-            trimmed_packets,
-            notifications,
-            sequence_errors,
-            unrecorded_hops,
-            flows_started,
-        } = self;
-        ledger.same(*flows_started);
-        ledger.total(events);
-        ledger.total(packet_hops);
-        ledger.total(data_packets);
-        ledger.total(delivered_packets);
-        ledger.total(dropped_packets);
-        ledger.total(trimmed_packets);
-        ledger.total(notifications);
-        ledger.total(sequence_errors);
-        if *unrecorded_hops > 0 {
-            ledger.total(unrecorded_hops);
-        }
-    }
-
     fn merge(&mut self, other: &Self) {
         self.events += other.events;
         self.packet_hops += other.packet_hops;
@@ -199,27 +143,37 @@ impl Counts {
 }
 
 /// Sums over nodes.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, Show)]
 pub struct Counts {
     /// Events executed.
+    #[show(total)]
     pub events: u64,
     /// Packets that went over a link.
+    #[show(total)]
     pub packet_hops: u64,
     /// Data packets sent by hosts.
+    #[show(total)]
     pub data_packets: u64,
     /// Data packets that reached their host.
+    #[show(total)]
     pub delivered_packets: u64,
     /// Data packets dropped or lost.
+    #[show(total)]
     pub dropped_packets: u64,
     /// Data packets trimmed by switches.
+    #[show(total)]
     pub trimmed_packets: u64,
     /// CNPs and CNMs sent.
+    #[show(total)]
     pub notifications: u64,
     /// Sequence errors that receivers saw.
+    #[show(total)]
     pub sequence_errors: u64,
     /// Links crossed by packets whose telemetry was full.
+    #[show(total)]
     pub unrecorded_hops: u64,
     /// Flows started by their senders.
+    #[show(same)]
     pub flows_started: u64,
 }
 

@@ -1,6 +1,6 @@
 //! A FIFO of packets in a ring that grows and never shrinks.
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::{Ledger, Show};
 
 use crate::fabric::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
@@ -81,14 +81,6 @@ impl Ring {
             self.slots.swap(before, this);
         }
     }
-    /// Shows every packet.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(self.len.into());
-        for at in 0..self.len {
-            let index = self.index(at);
-            self.slots[index].show(ledger);
-        }
-    }
     /// Every packet, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.from(0)
@@ -114,6 +106,17 @@ impl Ring {
         slots.resize(size, blank);
         self.slots = slots.into_boxed_slice();
         self.start = 0;
+    }
+}
+
+/// Shows every packet.
+impl Show for Ring {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.same(self.len.into());
+        for at in 0..self.len {
+            let index = self.index(at);
+            self.slots[index].show(ledger);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A flow at its receiver.
 
+use unpause_protocols::ledger::Show;
 use unpause_protocols::loss_recovery::numbers;
 use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::units::Time;
@@ -11,22 +12,30 @@ use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 
 /// A flow at its receiver.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 #[repr(C, align(64))]
 pub struct Receiver {
     /// Flow.
+    #[show(same = u64::from(*flow) << 32 | u64::from(*sender_slot))]
     pub flow: u32,
     /// Its place in the sender's table, once a packet has told it.
+    #[show(skip = "shown with `flow`")]
     pub sender_slot: u32,
     /// What it makes of its packets.
+    #[show(by = recovery.show(*flow, ledger))]
     pub recovery: numbers::Receiver,
     /// Of its entries among the timers, the one due then counts.
+    #[show(time)]
     pub timer_at: Time,
     /// Its notification point.
+    #[show(nested)]
     pub notification_point: NotificationPoint,
+    #[show(skip)]
     pub(super) spec: FlowSpec,
+    #[show(skip)]
     pub(super) payload_bytes: u32,
     /// Of a connection, or of datagrams: bytes by which its packets were smaller than full ones.
+    #[show(total)]
     pub(super) short_bytes: u64,
 }
 

@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_control::{CongestionControl, Mechanism, Settings as _};
+use unpause_protocols::ledger::Show;
 use unpause_protocols::loss_recovery::{Repair as _, numbers};
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
@@ -17,14 +18,14 @@ use crate::plan::Plan;
 use crate::traffic::Transport;
 
 /// Where a flow is between two packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Show)]
 pub enum Pace {
     /// Nothing to send.
     Idle,
     /// In the round-robin of its class.
     Ready,
     /// Waits for its rate limiter; of its entries in the heap, the one due then counts.
-    Until(Time),
+    Until(#[show(time)] Time),
 }
 
 /// What a sender sends.
@@ -39,78 +40,125 @@ pub enum Carries {
 }
 
 /// A flow at its sender.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 #[repr(C, align(64))]
+#[show(pub(super) fn show(ack_every: u32))]
 pub struct Sender {
     /// Flow.
+    #[show(same)]
     pub flow: u32,
     /// Class of its data packets.
+    #[show(skip)]
     pub class: u8,
     /// Sampled into the flow series.
+    #[show(skip)]
     pub recorded: bool,
+    #[show(skip)]
     pub(super) priority: u8,
     /// [`INT`] if its law reads what switches write.
+    #[show(refuse_if = *telemetry != 0)]
     pub(super) telemetry: u8,
     /// Where it is.
+    #[show(nested)]
     pub pace: Pace,
     /// The rate limiter allows the next packet then.
+    #[show(time)]
     pub next_start: Time,
     /// Of its entries among the timers, the one due then counts.
+    #[show(time)]
     pub timer_at: Time,
+    // Which packets are to be acknowledged.
+    #[show(same = recovery.next() % ack_every)]
+    #[show(by = recovery.show(*flow, ledger))]
     pub(super) recovery: numbers::Sender,
     /// Its law sets a window, or its host.
+    #[show(skip)]
     pub(super) windowed: bool,
     /// An ACK may change its rate or its window.
+    #[show(skip)]
     pub hears_acks: bool,
     /// What it sends may change its rate or its window, or what its law will do.
+    #[show(refuse_if = *hears_sent)]
     pub(super) hears_sent: bool,
+    #[show(skip = "shown with `silent_since`")]
     pub(super) burst_over: bool,
     /// What it sends.
+    #[show(refuse_if = *carries == Carries::Datagrams)]
     pub(super) carries: Carries,
     /// A rank is told of each message that has been acknowledged.
+    #[show(skip)]
     pub(super) tells: bool,
+    #[show(skip)]
     pub(super) rate_change: RateChange,
+    #[show(skip)]
     pub(super) source_port: u16,
+    #[show(skip)]
     pub(super) full_bytes: u16,
+    #[show(skip = "shown with `silent_since`")]
     pub(super) last_bytes: u16,
     /// Of a full packet on the wire, as the law counts.
+    #[show(skip)]
     pub(super) packet_bytes: u32,
+    #[show(skip)]
     pub(super) dst: NodeId,
+    #[show(skip)]
     pub(super) receiver_slot: u32,
     /// Bytes put on the wire.
+    #[show(total)]
     pub sent_bytes: u64,
     /// What the rate limiter releases at once: a packet, or a burst.
+    #[show(time)]
     pub(super) burst_start: Time,
+    #[show(same)]
     pub(super) burst_bytes: u64,
     /// How much that is, if a burst.
+    #[show(skip)]
     pub(super) burst_limit: Option<u32>,
+    #[show(skip = "shown with `law_timer`")]
     pub(super) stop: Time,
     /// When the source has the next packet.
+    #[show(time)]
     pub(super) available: Time,
+    #[show(skip)]
     pub(super) offered: Option<Rate>,
     /// When the timer of its law is due.
+    #[show(deadline = (*law_timer).min(*stop))]
     pub(super) law_timer: Time,
     /// How long this many bytes last at `rate`; of no bytes if nobody has asked since that changed.
+    #[show(same)]
     pub(super) spaced_bytes: u64,
+    #[show(same)]
     pub(super) spacing: Time,
     // What the next change touches.
     /// That of its law, or the flow's limit if that is less.
+    #[show(same)]
     pub(super) rate: Rate,
+    #[show(skip)]
     pub(super) limit: Rate,
+    #[show(skip)]
     pub(super) speed: LinkSpeed,
+    // A law that learns of what goes and comes moves on as nobody knows; another one has not been told anything if there was
+    // no loss, no notification, and no timer of its own.
+    #[show(refuse_if = law.hears_acks())]
     pub(super) law: CongestionControl,
     // What few packets touch.
     /// Packets sent again.
+    #[show(same = *retransmitted + *timeouts + *notifications)]
     pub retransmitted: u64,
     /// Times that the retransmission timer ran out.
+    #[show(skip = "shown with `retransmitted`")]
     pub timeouts: u64,
     /// CNPs and CNMs received.
+    #[show(skip = "shown with `retransmitted`")]
     pub notifications: u64,
     /// That of its host.
+    #[show(skip)]
     pub(super) window: Option<HostWindow>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
+    #[show(time)]
     pub(super) acknowledged_at: Time,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
+    #[show(same = u64::from(*silent_since) << 32 | u64::from(*last_bytes) << 1 | u64::from(*burst_over))]
     pub(super) silent_since: u32,
 }
 

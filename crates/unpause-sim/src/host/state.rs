@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
+use unpause_protocols::ledger::{Ledger, Show};
 use unpause_protocols::units::Time;
 
 use super::gates::Waiting;
@@ -33,97 +34,146 @@ use crate::plan::sampling::{Sampling, grid_after};
 use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 
 /// A host.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 #[repr(C, align(64))]
+#[show(pub(super) fn show_own(ack_every: u32))]
 pub struct Host {
+    #[show(skip)]
     pub(super) id: NodeId,
     /// The first of what is due seldom: [`Host::set_rare`].
+    #[show(skip = "Host::show sets it again")]
     pub(super) rare_at: Time,
     /// Links have credits: the NIC checks them before it chooses.
+    #[show(skip)]
     pub(super) has_link_credits: bool,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
+    #[show(refuse_if = *hpcc_nic)]
     pub(super) hpcc_nic: bool,
     /// Some flow has an extra delay, the host is slow for some time, or data bring pull targets.
+    #[show(skip)]
     pub(super) delays: bool,
     /// Classes of the NIC share its port: [`Nic::shares`].
+    #[show(refuse_if = *has_shares)]
     pub(super) has_shares: bool,
+    #[show(nested)]
     pub(super) timers: Heap,
+    #[show(by = show_all(senders, ledger, |it, ledger| it.show(ack_every, ledger)))]
     pub(super) senders: Slab<Sender>,
+    #[show(by = show_all(receivers, ledger, Receiver::show))]
     pub(super) receivers: Slab<Receiver>,
     /// The NIC at hand.
+    #[show(nested)]
     pub(super) nic: Nic,
     // What few packets touch.
+    #[show(nested)]
     pub(super) pending_pauses: PendingPauses,
+    #[show(deadline = sampling.at)]
     pub(super) sampling: Sampling,
+    #[show(same = starts.len())]
+    #[show(deadline = first_start(starts))]
     pub(super) starts: VecDeque<FlowStart>,
     /// What selective repeat keeps of flows, if that is used.
+    #[show(refuse_if = selective.is_some())]
     pub(super) selective: Option<Box<Selective>>,
     /// What it grants to flows that come to it, if receivers grant credits.
+    #[show(skip)]
     pub(super) credits: Option<Box<Credits>>,
     /// When the first of them is due, or a timer of [`Host::ranks`].
+    #[show(skip = "that of `starts` or `ranks`")]
     pub(super) start_at: Time,
     /// CNPs and CNMs that have not taken effect yet, in order.
+    #[show(same = notified.len())]
+    #[show(by = notified.iter_mut().for_each(|it| it.show(ledger)))]
     pub(super) notified: VecDeque<Packet>,
+    #[show(by = rng::show(rng, ledger))]
     pub(super) rng: Xoshiro256PlusPlus,
     /// Flows are sampled at multiples of it only.
+    #[show(skip)]
     pub(super) flow_interval: Time,
     /// What a slow host has not taken yet.
+    #[show(refuse_if = buffer.is_some())]
     pub(super) buffer: Option<Box<ReceiveBuffer>>,
     /// Packets held back, by the payload of their timer.
+    #[show(refuse_if = !delayed.is_empty())]
     pub(super) delayed: Slab<Packet>,
+    #[show(refuse_if = !tcp.is_idle())]
     pub(super) tcp: Box<Tcp>,
     /// PAUSEs that ran out, if causes are asked for.
+    #[show(skip = "grows only where causes are asked for")]
     pub(super) expiries: Vec<Expiry>,
     /// Flows that start when others have ended here, if there are such.
+    #[show(same = waiting.as_ref().map_or(0, |it| it.left()))]
     pub(super) waiting: Option<Box<Waiting>>,
     /// Timeouts in a row, where they are limited.
+    #[show(refuse_if = retries.is_some())]
     pub(super) retries: Option<Box<Retries>>,
     /// Ranks of jobs here, if there are such.
+    #[show(skip = "shown by Host::show")]
     pub(super) ranks: Option<Box<Ranks>>,
     /// The number of the NIC at hand.
+    #[show(skip = "shown by Host::show")]
     pub(super) number: PortId,
     /// All NICs, if there are several; at the place of the one at hand stands nothing of use.
+    #[show(skip = "shown by Host::show")]
     pub(super) others: Vec<Nic>,
 }
 
 /// What there is of each class.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Show)]
 pub(super) struct Class {
+    #[show(nested)]
     pub counters: Counters,
     /// Flows that may send, in turn: slots of senders, or what [`Host::tcp`] puts there.
+    #[show(same = ready.len())]
+    #[show(by = ready.iter().for_each(|slot| slot.show_same(ledger)))]
     pub ready: VecDeque<u32>,
     /// PAUSE that it obeys.
+    #[show(nested)]
     pub pause: PauseState,
 }
 
 /// A NIC: its end of the link, what waits there, and who may send.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 #[repr(C)]
 pub(super) struct Nic {
+    #[show(by = end.show(false, ledger))]
     pub end: End,
+    #[show(skip)]
     pub port: GlobalPort,
     /// When it looks for something to send.
+    #[show(earliest)]
     pub at: Time,
     /// Flows that wait for their rate limiter.
+    #[show(nested)]
     pub pacing: Heap,
+    #[show(nested)]
     pub control: Ring,
+    #[show(nested)]
     pub classes: Vec<Class>,
     // What few packets touch.
     /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them among flows that may
     /// send.
+    #[show(nested)]
     pub acks: Vec<Ring>,
     /// TCP's SYNs, SYN-ACKs, ACKs and FINs, by class, as far as there have been any; with [`Qdisc::Pfifo`] segments, too.
+    #[show(refuse_if = !replies.iter().all(Ring::is_empty))]
     pub replies: Vec<Ring>,
     /// How classes share the port, if the most urgent does not go first.
+    #[show(skip = "see Host::has_shares")]
     pub shares: Option<Box<Shares>>,
     /// Of HPCC's NIC: slots of senders in the order of their starts, and the place of the last one served.
+    #[show(skip = "see Host::hpcc_nic")]
     pub list: Vec<u32>,
+    #[show(skip = "see Host::hpcc_nic")]
     pub served: usize,
     /// Of HPCC's NIC: when the timer runs out, or ran out.
+    #[show(skip = "see Host::hpcc_nic")]
     pub timer_at: Time,
     /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
+    #[show(refuse_if = !stopped_by.is_empty())]
     pub stopped_by: Vec<Time>,
     /// What flows have waited for.
+    #[show(skip = "grows only where `stopped_by` is kept")]
     pub waits: Vec<HeldBack>,
 }
 
@@ -173,9 +223,11 @@ impl Nic {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Show)]
 pub(super) struct Counters {
+    #[show(total)]
     pub tx_packets: u64,
+    #[show(total)]
     pub tx_bytes: u64,
 }
 
@@ -219,6 +271,15 @@ pub(super) fn arm_receiver(timers: &mut Heap, receiver: &mut Receiver, slot: u32
 pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
     if slab.capacity() == 0 {
         slab.reserve_exact(1);
+    }
+}
+
+/// Shows what is in a slab, and where.
+fn show_all<T, L: Ledger>(slab: &mut Slab<T>, ledger: &mut L, show: impl Fn(&mut T, &mut L)) {
+    ledger.same(slab.len() as u64);
+    for (slot, it) in slab {
+        ledger.same(slot as u64);
+        show(it, ledger);
     }
 }
 

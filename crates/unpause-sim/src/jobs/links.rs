@@ -1,18 +1,22 @@
 //! What jobs put on links, counted as packets leave.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 
 use super::records::JobLinkRecord;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::{GlobalPort, Ports};
 
 /// What a job has put on a link.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, Show)]
 struct Sent {
+    #[show(skip)]
     entry: u16,
+    #[show(total)]
     data_packets: u64,
+    #[show(total)]
     data_bytes: u64,
+    #[show(total)]
     control_bytes: u64,
 }
 
@@ -26,11 +30,13 @@ struct Flows {
 }
 
 /// What jobs have put on the links behind ports of a shard.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, Show)]
 pub struct JobLinks {
     /// In order of their numbers.
+    #[show(skip)]
     flows: Vec<Flows>,
     /// By port, as far as any has sent something: a few jobs each.
+    #[show(by = ports.iter_mut().for_each(|port| port.show(ledger)))]
     ports: Vec<Vec<Sent>>,
 }
 
@@ -81,25 +87,6 @@ impl JobLinks {
                 sent.data_bytes += wire_bytes;
             }
             false => sent.control_bytes += wire_bytes,
-        }
-    }
-
-    /// Shows what has been counted.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self { flows: _, ports } = self;
-        for port in ports {
-            ledger.same(port.len() as u64);
-            for sent in port {
-                let Sent {
-                    entry: _,
-                    data_packets,
-                    data_bytes,
-                    control_bytes,
-                } = sent;
-                ledger.total(data_packets);
-                ledger.total(data_bytes);
-                ledger.total(control_bytes);
-            }
         }
     }
 

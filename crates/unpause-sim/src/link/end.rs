@@ -2,7 +2,7 @@
 //! by class, and sends PAUSE to the peer.
 
 use unpause_protocols::flow_control::pfc::{Action, Change};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use super::pause::{PauseState, Place};
@@ -12,20 +12,27 @@ use crate::fabric::packet::{Kind, Packet};
 use crate::fabric::ports::Transmitter;
 use crate::outcome::results::Queued;
 
-/// What every packet that leaves by it touches.
-#[derive(Clone, Debug)]
+/// What every packet that leaves by it touches. It is shown with `flag` of whoever has it.
+#[derive(Clone, Debug, Show)]
+#[show(pub fn show(flag: bool))]
 pub struct End {
     /// It transmits until then.
+    #[show(time)]
     pub busy_until: Time,
     /// Its transmitting side: a copy, so that a packet that leaves touches this cache line alone.
+    #[show(skip)]
     pub transmitter: Transmitter,
     /// Bit c set: class c has something to send.
+    #[show(same = u64::from_le_bytes([flag.into(), *backlog, *paused, *xoff, *xon, 0, 0, 0]))]
     pub backlog: u8,
     /// Bit c set: class c may not send: the peer has paused it, it has no credits, or a shaper holds it.
+    #[show(skip = "shown with `backlog`")]
     pub paused: u8,
     /// Classes for which an XOFF is to be sent to the peer.
+    #[show(skip = "shown with `backlog`")]
     pub xoff: u8,
     /// Classes for which an XON is to be sent to the peer.
+    #[show(skip = "shown with `backlog`")]
     pub xon: u8,
 }
 
@@ -49,21 +56,6 @@ impl End {
             xoff: 0,
             xon: 0,
         }
-    }
-
-    /// Shows its state, and `flag` of whoever has it.
-    pub fn show<L: Ledger>(&mut self, flag: bool, ledger: &mut L) {
-        let Self {
-            busy_until,
-            transmitter: _,
-            backlog,
-            paused,
-            xoff,
-            xon,
-        } = self;
-        ledger.time(busy_until);
-        let flags = [flag.into(), *backlog, *paused, *xoff, *xon, 0, 0, 0];
-        ledger.same(u64::from_le_bytes(flags));
     }
 
     /// Classes that have something to send and may.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use unpause_protocols::flow_control::pfc::{Change, Egress};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::engine::log::Log;
@@ -17,15 +17,20 @@ use crate::outcome::results::PauseRecord;
 use crate::plan::Plan;
 
 /// One (egress port, class).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct PauseState {
+    #[show(nested)]
     pfc: Egress,
     /// When the pause in force, or the last one, took effect.
+    #[show(time)]
     obeyed: Time,
     /// From when it holds: when the frame in transmission had left.
+    #[show(time)]
     since: Time,
+    #[show(total)]
     total: Time,
     /// Of its entries among the timers, the one due then counts.
+    #[show(time)]
     timer_at: Time,
 }
 
@@ -127,23 +132,6 @@ impl PauseState {
     pub fn obeyed_since(&self) -> Option<Time> {
         self.pfc.is_paused().then_some(self.obeyed)
     }
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            pfc,
-            obeyed,
-            since,
-            total,
-            timer_at,
-        } = self;
-        pfc.show(ledger);
-        ledger.time(obeyed);
-        ledger.time(since);
-        ledger.time(timer_at);
-        let mut sum = total.as_ps();
-        ledger.total(&mut sum);
-        *total = Time::from_ps(sum);
-    }
     /// Records a PAUSE that is still in force at the end of the run.
     pub fn finish(&mut self, now: Time, place: Place, log: &mut Log) {
         if self.pfc.is_paused() {
@@ -171,9 +159,12 @@ impl PauseState {
 }
 
 /// PFC frames that a transmitter has received and not yet obeyed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 pub struct PendingPauses {
+    #[show(same = waiting.len())]
+    #[show(by = waiting.iter_mut().for_each(|it| it.show(ledger)))]
     waiting: VecDeque<PendingPause>,
+    #[show(earliest)]
     next: Time,
 }
 
@@ -187,15 +178,19 @@ impl Default for PendingPauses {
 }
 
 /// A PFC frame to obey.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Show)]
 pub struct PendingPause {
     /// From when.
+    #[show(time)]
     pub time: Time,
     /// At which port.
+    #[show(same)]
     pub port: PortId,
     /// Bit p set: it speaks of priority p.
+    #[show(same)]
     pub priorities: u8,
     /// For how long; zero is XON.
+    #[show(same)]
     pub pause: Time,
 }
 
@@ -241,18 +236,6 @@ impl PendingPauses {
     #[inline]
     pub fn next_time(&self) -> Time {
         self.next
-    }
-    /// Shows all of them.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self { waiting, next } = self;
-        ledger.same(waiting.len() as u64);
-        for frame in waiting {
-            ledger.time(&mut frame.time);
-            let port = u64::from(frame.port) << 8 | u64::from(frame.priorities);
-            ledger.same(port);
-            ledger.same(frame.pause.as_ps());
-        }
-        ledger.earliest(next);
     }
     /// Takes the next one.
     pub fn pop(&mut self) -> Option<PendingPause> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::{Ledger, Show};
 
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
@@ -25,13 +25,16 @@ pub struct LossKey {
 }
 
 /// How many were lost.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, Show)]
 pub struct Lost {
     /// Packets of any kind.
+    #[show(total)]
     pub packets: u64,
     /// Their bytes, without framing.
+    #[show(total)]
     pub bytes: u64,
     /// Those that carry data.
+    #[show(total)]
     pub data_packets: u64,
 }
 
@@ -64,10 +67,6 @@ impl Losses {
     /// Shows how many there are.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         ledger.same(self.0.len() as u64);
-        for lost in self.0.values_mut() {
-            ledger.total(&mut lost.packets);
-            ledger.total(&mut lost.bytes);
-            ledger.total(&mut lost.data_packets);
-        }
+        self.0.values_mut().for_each(|lost| lost.show(ledger));
     }
 }

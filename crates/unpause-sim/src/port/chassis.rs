@@ -6,7 +6,7 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::pint::Meter;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::Time;
 
@@ -31,64 +31,94 @@ use crate::plan::sampling::{self, Sampling};
 use crate::plan::{Overrides, Plan};
 
 /// A switch: the chassis, and in it the model.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 pub struct Chassis<M: Model> {
     /// The node.
+    #[show(skip)]
     pub id: NodeId,
     /// Classes of each port.
+    #[show(skip)]
     pub classes: usize,
     /// Egress ports.
+    #[show(nested)]
     pub(super) ports: Vec<Port>,
     /// Egress queues: by port, then class.
+    #[show(nested)]
     pub queues: Vec<Queue>,
     /// What else there is of them.
+    #[show(nested)]
     pub egress: Vec<Egress>,
     /// By port, then class.
+    #[show(nested)]
     pub ingress: Vec<Ingress<M::PauseSource>>,
     /// What has happened there.
+    #[show(nested)]
     pub ingress_totals: Vec<IngressTotals>,
     /// Congestion points of the ingress, by port, then class; none if the scheme has none there.
+    #[show(refuse_if = !input_points.is_empty())]
     pub(super) input_points: Vec<CongestionPoint>,
     /// What PINT keeps of each port; none without it.
+    #[show(refuse_if = !meters.is_empty())]
     pub(super) meters: Vec<Meter>,
     /// Most packets in an egress queue of a lossy class.
+    #[show(skip)]
     pub(super) lossy_packets: u32,
     /// By port; none where the most urgent class always goes first.
+    #[show(refuse_if = !schedulers.is_empty())]
     pub(super) schedulers: Vec<Scheduler>,
     /// Ports that become free.
+    #[show(nested)]
     pub(super) ready: Ready,
+    #[show(nested)]
     pub(super) timers: Heap,
+    #[show(nested)]
     pub(super) pending_pauses: PendingPauses,
     /// The PFC watchdogs of its ports, if it has any.
+    #[show(refuse_if = watchdogs.is_some())]
     pub(super) watchdogs: Option<Box<Watchdogs>>,
     /// Its loop over events is the slow one: it has watchdogs, links send again, or no hash chooses among next hops.
+    #[show(skip)]
     pub(super) slow_path: bool,
     /// Bit c set: class c has PFC here, both ways.
+    #[show(skip)]
     pub lossless: u8,
     /// What keeps ports and queues below a rate, if anything does.
+    #[show(refuse_if = shapers.is_some())]
     pub(super) shapers: Option<Box<Shapers>>,
     /// Links have credits or ports shapers: what leaves is looked at.
+    #[show(skip)]
     pub(super) looks_at_leaving: bool,
     /// Which priorities' queues PAUSE stops, if that is not each its own.
+    #[show(skip)]
     pub(super) pfc_to_queue: Option<[u8; PRIORITIES]>,
     /// Links have credits.
+    #[show(skip)]
     pub(super) has_link_credits: bool,
     /// Bit c set: no packet of class c goes past its queue without a look, for links have credits, or ports or priorities have
     /// settings of their own.
+    #[show(skip)]
     pub(super) looked_at: u8,
     /// How it chooses among next hops, unless a hash does.
+    #[show(refuse_if = balance.is_some())]
     pub(super) balance: Option<Box<Balance>>,
     /// It sends no PAUSE: an NVSwitch.
+    #[show(skip)]
     pub never_pauses: bool,
+    #[show(deadline = sampling.at)]
     pub(super) sampling: Sampling,
+    #[show(skip)]
     pub(super) sampled_ports: Vec<PortId>,
     /// How long its queues are, if that is counted.
+    #[show(skip = "changes where it is sampled")]
     pub(super) histogram: Option<Box<Histogram>>,
     /// What it keeps to say why it sent PAUSE, if it is to.
+    #[show(refuse_if = causes.is_some())]
     pub(super) causes: Option<Box<Recorder>>,
     /// The node's random stream.
+    #[show(by = rng::show(rng, ledger))]
     pub rng: Xoshiro256PlusPlus,
     /// What differs.
+    #[show(nested)]
     pub model: M,
 }
 
@@ -115,7 +145,7 @@ pub enum Coming<'a> {
 /// What differs from one switch model to another: how packets get from ingress ports to egress queues.
 ///
 /// A method that may send, receives the whole switch; the model itself is its field `model`.
-pub trait Model: Debug + Sized {
+pub trait Model: Debug + Show + Sized {
     /// Who decides on PAUSE at an (ingress port, class).
     type PauseSource: PauseSource;
     /// Packets go where routing says as soon as they come in; [`Model::receive_on`] takes them.
@@ -217,10 +247,6 @@ pub trait Model: Debug + Sized {
     /// How often egress queue `index` has stopped the whole switch, and for how long.
     fn stalls(&self, _index: usize) -> (u64, Time) {
         (0, Time::ZERO)
-    }
-    /// Shows its state.
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.refuse();
     }
     /// Adds the packets that ingress (`from`, `class`) counts and that are in no egress queue, with the
     /// egress that each waits for; none if they wait for the switch itself.

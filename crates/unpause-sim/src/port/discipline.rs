@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::{Ledger, Show};
 use unpause_protocols::units::Time;
 
 use crate::config::Queueing;

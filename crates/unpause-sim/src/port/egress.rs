@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference, Verdict};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
@@ -15,18 +15,23 @@ use crate::link::pause::PauseState;
 use crate::plan::{Overrides, Plan, at_rate};
 
 /// A port of a switch: the end of its link, and how its queues use that.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Show)]
 #[repr(align(64))]
 pub struct Port {
     /// The end of its link.
+    #[show(by = end.show(*ready, ledger))]
     pub end: End,
     /// An event is pending for when it is free.
+    #[show(skip = "shown with `end`")]
     pub ready: bool,
     /// Its wire has failed.
+    #[show(skip = "between two changes of it nothing is compared")]
     pub down: bool,
     /// Bit c set: the PFC watchdog drops packets of class c.
+    #[show(skip = "where there are watchdogs, nothing is compared")]
     pub shut: u8,
     /// Bit c set: class c takes no packets, since its wire has failed or it is shut.
+    #[show(skip = "follows from `down` and `shut`")]
     pub closed: u8,
 }
 
@@ -40,19 +45,6 @@ impl Port {
             shut: 0,
             closed: 0,
         }
-    }
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            end,
-            ready,
-            // Between two changes of it nothing is compared.
-            down: _,
-            // Where there are watchdogs, nothing is.
-            shut: _,
-            closed: _,
-        } = self;
-        end.show(*ready, ledger);
     }
     /// Its `class` has a packet that waits. It is number `local` at its node.
     #[inline(always)]
@@ -80,44 +72,60 @@ impl Port {
 }
 
 /// The queue of one (port, class): what every packet touches, in one cache line.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 #[repr(align(64))]
 pub struct Queue {
     /// Packets waiting.
+    #[show(nested)]
     pub packets: Discipline,
     /// Their bytes.
+    #[show(same)]
     pub bytes: u64,
     /// Largest number of bytes waiting.
+    #[show(skip = "does not grow where things repeat themselves")]
     pub max_bytes: u64,
     /// Frames sent.
+    #[show(total)]
     pub tx_packets: u64,
     /// Bytes sent, with framing.
+    #[show(total)]
     pub tx_bytes: u64,
     /// [`Indifference`] of its congestion point, in fewer bytes.
+    #[show(skip)]
     indifferent_below: u32,
+    #[show(skip)]
     indifferent_to_alone: bool,
+    #[show(skip)]
     indifferent_to_enqueue: bool,
+    #[show(skip)]
     indifferent_behind: bool,
 }
 
 const _: () = assert!(size_of::<Queue>() == 64 && size_of::<Port>() == 64);
 
 /// What else there is of an egress (port, class).
-#[derive(Debug)]
+#[derive(Debug, Show)]
 pub struct Egress {
     /// Its congestion point.
+    #[show(nested)]
     pub congestion_point: CongestionPoint,
     /// PAUSE that it obeys.
+    #[show(nested)]
     pub pause: PauseState,
     /// Frames set to CE.
+    #[show(total)]
     pub marked_packets: u64,
     /// CNMs sent.
+    #[show(total)]
     pub cnm_packets: u64,
     /// Frames dropped.
+    #[show(total)]
     pub dropped_packets: u64,
     /// Bytes dropped.
+    #[show(total)]
     pub dropped_bytes: u64,
     /// Frames trimmed.
+    #[show(total)]
     pub trimmed_packets: u64,
 }
 
@@ -154,26 +162,6 @@ impl Egress {
             dropped_bytes: 0,
             trimmed_packets: 0,
         }
-    }
-
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            congestion_point,
-            pause,
-            marked_packets,
-            cnm_packets,
-            dropped_packets,
-            dropped_bytes,
-            trimmed_packets,
-        } = self;
-        congestion_point.show(ledger);
-        pause.show(ledger);
-        ledger.total(marked_packets);
-        ledger.total(cnm_packets);
-        ledger.total(dropped_packets);
-        ledger.total(dropped_bytes);
-        ledger.total(trimmed_packets);
     }
 
     /// Asks the congestion point about a packet that has just left the queue, which is in this state: answers what flags
@@ -251,25 +239,6 @@ impl Queue {
         self.indifferent_to_alone = up && to_alone && !watches_inputs;
         self.indifferent_to_enqueue = up && to_enqueue;
         self.indifferent_behind = up && (to_enqueue || to_enqueue_behind);
-    }
-
-    /// Shows its state, but for what waited at most, which does not grow where things repeat themselves.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            packets,
-            bytes,
-            max_bytes: _,
-            tx_packets,
-            tx_bytes,
-            indifferent_below: _,
-            indifferent_to_alone: _,
-            indifferent_to_enqueue: _,
-            indifferent_behind: _,
-        } = self;
-        packets.show(ledger);
-        ledger.same(*bytes);
-        ledger.total(tx_packets);
-        ledger.total(tx_bytes);
     }
 
     /// The queue as a congestion point sees it, with `joining` packets about to be pushed.

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 
 use unpause_protocols::flow_control::capfc;
 use unpause_protocols::flow_control::pfc::{self, Action};
-use unpause_protocols::ledger::{Ledger, show_option};
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 /// Counts what an (ingress port, class) holds and decides when to send PAUSE.
-pub trait PauseSource: Debug {
+pub trait PauseSource: Debug + Show {
     /// Bytes held.
     fn bytes(&self) -> u64;
     /// True while the peer is paused.
@@ -17,10 +17,6 @@ pub trait PauseSource: Debug {
     fn next_timer(&self) -> Time;
     /// Repeats the PAUSE, which asks for `pause`, when it is time.
     fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action;
-    /// Shows its state.
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.refuse();
-    }
 }
 
 macro_rules! pause_source {
@@ -48,61 +44,41 @@ macro_rules! pause_source {
 pause_source!(pfc::Ingress, capfc::Ingress);
 
 /// One (ingress port, class): what every packet touches, in one cache line if `S` is short.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Show)]
 #[repr(align(64))]
 pub struct Ingress<S> {
     /// What it holds; decides on PAUSE.
+    #[show(nested)]
     pub source: S,
     /// What a PAUSE asks for on this link.
+    #[show(skip)]
     pub pause: Time,
     /// Largest number of bytes held.
+    #[show(skip = "does not grow where things repeat themselves")]
     pub max_bytes: u64,
 }
 
 /// What has happened at one (ingress port, class).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Show)]
 pub struct IngressTotals {
     /// Of the refresh entries among the timers, the one due then counts.
+    #[show(time)]
     pub(super) timer_at: Option<Time>,
     /// Transitions to XOFF.
+    #[show(total)]
     pub pause_events: u64,
     /// XOFF frames sent, refreshes included.
+    #[show(total)]
     pub pause_frames: u64,
     /// CNMs that a congestion point here sent.
+    #[show(total)]
     pub cnm_packets: u64,
     /// Frames of a lossless priority dropped here.
+    #[show(total)]
     pub dropped_packets: u64,
 }
 
-impl IngressTotals {
-    /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            timer_at,
-            pause_events,
-            pause_frames,
-            cnm_packets,
-            dropped_packets,
-        } = self;
-        show_option(timer_at, ledger);
-        ledger.total(pause_events);
-        ledger.total(pause_frames);
-        ledger.total(cnm_packets);
-        ledger.total(dropped_packets);
-    }
-}
-
 impl<S: PauseSource> Ingress<S> {
-    /// Shows its state, but for what it held at most, which does not grow where things repeat themselves.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            source,
-            pause: _,
-            max_bytes: _,
-        } = self;
-        source.show(ledger);
-    }
-
     /// Holds nothing, on a link on which a PAUSE asks for `pause`.
     pub fn new(source: S, pause: Time) -> Self {
         Self {

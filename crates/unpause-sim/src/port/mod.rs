@@ -27,7 +27,6 @@ mod retry;
 mod scheduler;
 mod shaper;
 mod shaping;
-mod show;
 mod storm;
 mod taken;
 mod transmit;

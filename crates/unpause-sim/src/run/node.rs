@@ -1,6 +1,6 @@
 //! The kinds of nodes, and their dispatch. Another switch model is another variant.
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::{Ledger, Show};
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::SwitchModel;

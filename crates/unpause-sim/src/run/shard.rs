@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
@@ -32,34 +32,53 @@ mod driven;
 mod flows;
 
 /// Some of the nodes.
-#[derive(Debug)]
+#[derive(Debug, Show)]
+#[show(pub fn show(plan: &Plan<'_>))]
 pub struct Shard {
     /// Which one it is.
+    #[show(skip)]
     pub index: u16,
     /// What has been recorded.
+    #[show(nested)]
     pub log: Log,
     /// For each shard, what it is to be sent; nothing for this one.
+    #[show(skip)]
     pub outboxes: Vec<Batch>,
     /// Blocked queues of all shards that have sent them, this one's included.
+    #[show(skip = "where a deadlock is looked for, which ends what is skipped")]
     pub blocked: Vec<Blocked>,
     /// How shards repeat themselves that have told so, not this one.
+    #[show(skip)]
     pub repeats: Vec<Repeat>,
     /// When the first of what they are sent is due there.
+    #[show(skip)]
     first_sent: NextEvents,
+    #[show(nested)]
     calendar: Calendar,
     /// By node id; `None` for nodes of other shards.
+    #[show(by = for node in nodes.iter_mut().flatten() { node.show(plan, ledger) })]
     nodes: Vec<Option<Node>>,
+    #[show(skip)]
     shard_of: Vec<u16>,
     /// What is in flight to the nodes of this shard.
+    #[show(nested)]
     inboxes: Inboxes,
+    #[show(refuse_if = !telemetry.is_empty())]
     telemetry: Telemetry,
+    #[show(refuse_if = !erring.are_quiet())]
     erring: ErringWires,
+    #[show(refuse_if = !link_credits.are_unused())]
     link_credits: LinkCredits,
+    #[show(refuse_if = !link_retries.are_unused())]
     link_retries: LinkRetries,
+    #[show(skip)]
     arrivals: Arrivals,
+    #[show(skip)]
     prefetches: bool,
     /// How many changes of links and routes there have been, and the place of the routes in force.
+    #[show(skip = "what was before a change is not compared with what is after it")]
     changes: usize,
+    #[show(skip = "what was before a change is not compared with what is after it")]
     routes: usize,
 }
 
@@ -342,42 +361,6 @@ impl Shard {
             link_retries: &mut self.link_retries,
         };
         (&mut self.nodes, window)
-    }
-
-    /// Shows its state between two windows, when batches have been exchanged.
-    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
-        let Self {
-            index: _,
-            log,
-            outboxes: _,
-            // Where a deadlock is looked for, which ends what is skipped.
-            blocked: _,
-            repeats: _,
-            first_sent: _,
-            calendar,
-            nodes,
-            shard_of: _,
-            inboxes,
-            telemetry,
-            erring,
-            link_credits,
-            link_retries,
-            arrivals: _,
-            prefetches: _,
-            // What was before one of them is not compared with what is after it.
-            changes: _,
-            routes: _,
-        } = self;
-        let has_ends = !link_credits.are_unused() || !link_retries.are_unused();
-        if !telemetry.is_empty() || !erring.are_quiet() || has_ends {
-            return ledger.refuse();
-        }
-        log.show(ledger);
-        calendar.show(ledger);
-        inboxes.show(ledger);
-        for node in nodes.iter_mut().flatten() {
-            node.show(plan, ledger);
-        }
     }
 
     /// When its nodes have something to do, counted from `since`: a number that is another one if that is otherwise.

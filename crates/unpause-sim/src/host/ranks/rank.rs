@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use super::progress::Progress;
@@ -53,19 +54,26 @@ pub struct Lane {
 }
 
 /// A connection that leads from a rank.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 pub struct Outgoing {
     /// Its sender and its flow; of messages that have flows of their own, those of the last one posted.
+    #[show(same)]
     pub slot: u32,
+    #[show(same)]
     pub flow: u32,
     /// Messages posted.
+    #[show(total)]
     pub posted: u32,
     /// Flows of those that are not, if each has one.
+    #[show(skip = "of messages that are flows")]
     pub starts: VecDeque<FlowStart>,
     /// Of these messages, how many have been acknowledged before the first that has not, and which after that.
+    #[show(skip = "of messages that are flows")]
     pub acknowledged: u32,
+    #[show(skip = "of messages that are flows")]
     pub early: BTreeSet<u32>,
     /// The lane that waits until all has been acknowledged.
+    #[show(same = waits.map_or(u64::MAX, u64::from))]
     pub waits: Option<u32>,
 }
 

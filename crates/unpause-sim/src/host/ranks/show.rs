@@ -2,12 +2,10 @@
 
 use std::cmp::Reverse;
 
-use unpause_protocols::ledger::{Ledger, show_count};
-use unpause_protocols::units::Time;
+use unpause_protocols::ledger::{Ledger, Show, Total};
 
-use super::super::posted::Posted;
-use super::rank::{Lane, Outgoing, Rank};
-use super::state::{Due, From, Incoming, Ranks};
+use super::rank::{Lane, Rank};
+use super::state::{From, Incoming, Ranks};
 use crate::jobs::Job;
 use crate::jobs::connections::{Connection, Expected};
 use crate::plan::Plan;
@@ -74,22 +72,6 @@ impl Ranks {
     }
 }
 
-impl Due {
-    fn show<L: Ledger>(&self, ledger: &mut L) {
-        let (kind, values) = match *self {
-            Self::Start => (0, [0; 3]),
-            Self::Computed => (1, [0; 3]),
-            Self::Came(flow, mark) => (2, [u64::from(flow), u64::from(mark), 0]),
-            Self::Launched(channel, to, bytes) => (3, [u64::from(channel), u64::from(to), bytes]),
-            Self::Reduced(lane) => (4, [u64::from(lane), 0, 0]),
-            // Of programs.
-            Self::Ended(_) | Self::Ready(_) => return ledger.refuse(),
-        };
-        ledger.same(kind);
-        values.into_iter().for_each(|it| ledger.same(it));
-    }
-}
-
 impl Rank {
     fn show<L: Ledger>(&mut self, job: &Job, ledger: &mut L) {
         let Self {
@@ -114,9 +96,7 @@ impl Rank {
             ledger.same(time.as_ps());
         }
         ledger.same((*running as u64) << 32 | lanes.len() as u64);
-        let mut since_start = stepped.as_ps();
-        ledger.total(&mut since_start);
-        *stepped = Time::from_ps(since_start);
+        stepped.show_total(ledger);
         let exchange = job.phases[*phase as usize].collective.as_ref();
         let of_group = exchange.and_then(|it| Some((it, it.group_of(*number)?)));
         for (at, lane) in (0..).zip(lanes) {
@@ -143,44 +123,6 @@ impl Rank {
         for slice in ahead.values().flatten() {
             ledger.same(i64::from(*slice) as u64);
         }
-    }
-}
-
-impl Outgoing {
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            slot,
-            flow,
-            posted,
-            // Of messages that are flows.
-            starts: _,
-            acknowledged: _,
-            early: _,
-            waits,
-        } = self;
-        ledger.same(u64::from(*slot) << 32 | u64::from(*flow));
-        ledger.same(waits.map_or(u64::MAX, u64::from));
-        show_count(posted, ledger);
-    }
-}
-
-impl Posted {
-    fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
-        let Self {
-            messages,
-            at,
-            packets,
-            acknowledged,
-            told,
-        } = self;
-        ledger.same((*at as u64) << 32 | messages.len() as u64);
-        for message in messages {
-            ledger.end(flow, &mut message.end);
-            ledger.same(message.last_bytes.into());
-        }
-        ledger.end(flow, packets);
-        show_count(acknowledged, ledger);
-        show_count(told, ledger);
     }
 }
 
@@ -216,7 +158,7 @@ impl Incoming {
             ledger.same(*bytes);
             ledger.step(step, last_alike(job, *phase, connection, *step));
         }
-        show_count(delivered, ledger);
+        delivered.show_total(ledger);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use super::super::posted::Posted;
@@ -30,21 +31,23 @@ pub struct Ranks {
 }
 
 /// What a timer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Show)]
 pub enum Due {
     /// The rank starts.
     Start,
     /// It has computed.
     Computed,
     /// A message counts that has come over this flow: its slice, or the number of its receive.
-    Came(u32, u32),
+    Came(#[show(same)] u32, #[show(same)] u32),
     /// A message is launched: its channel, the rank that it goes to, its bytes.
-    Launched(u32, u32, u64),
+    Launched(#[show(same)] u32, #[show(same)] u32, #[show(same)] u64),
     /// A lane has reduced what it has received.
-    Reduced(u32),
+    Reduced(#[show(same)] u32),
     /// An operation of its program has computed.
+    #[show(refuse)]
     Ended(u32),
     /// A send of its program may be posted.
+    #[show(refuse)]
     Ready(u32),
 }
 

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::CioqConfig;
@@ -33,7 +34,8 @@ use memory::Memory;
 use voq::{Arrival, Shape, Voq};
 
 /// Input memories, what frames cross, and who may.
-#[derive(Debug)]
+#[derive(Debug, Show)]
+#[show(refuse)]
 pub struct Cioq {
     shape: Shape,
     config: CioqConfig,

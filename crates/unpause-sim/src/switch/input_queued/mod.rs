@@ -11,6 +11,7 @@ mod lanes;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
@@ -24,7 +25,8 @@ use islip::{Islip, Ports, members};
 use lanes::Lanes;
 
 /// What waits at inputs, and what crosses.
-#[derive(Debug)]
+#[derive(Debug, Show)]
+#[show(refuse)]
 pub struct InputQueued {
     buffer: InputBuffer,
     /// An egress queue with more bytes has no room for another frame.

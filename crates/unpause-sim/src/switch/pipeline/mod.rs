@@ -12,6 +12,7 @@ mod watch;
 
 use unpause_protocols::flow_control::capfc::{self, Input};
 use unpause_protocols::flow_control::pfc::Action;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::{FullQueue, PipelineConfig};
@@ -26,7 +27,8 @@ use memory::Memory;
 use processor::Processor;
 
 /// The processor, and the memory around it.
-#[derive(Debug)]
+#[derive(Debug, Show)]
+#[show(refuse)]
 pub struct Pipeline {
     thresholds: capfc::IngressParams,
     full_queue: FullQueue,

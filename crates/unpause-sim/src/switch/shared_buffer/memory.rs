@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 use unpause_protocols::flow_control::pfc::{self, Action};
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::{MOST_ALPHA_SHIFT, PfcThreshold};
@@ -104,14 +104,18 @@ impl LossyLimit {
 }
 
 /// What a lossless (ingress port, class) holds, in shared memory and in headroom.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Show)]
 pub struct Account {
     /// PFC's own count.
+    #[show(nested)]
     pfc: pfc::Ingress,
     /// Bytes of headroom there are.
+    #[show(skip)]
     headroom_size: u64,
+    #[show(same)]
     headroom_used: u64,
     /// Of a dynamic threshold.
+    #[show(skip)]
     shift: Shift,
 }
 
@@ -130,16 +134,6 @@ impl PauseSource for Account {
     }
     fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action {
         self.pfc.on_timer(now, pause, params)
-    }
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            pfc,
-            headroom_size: _,
-            headroom_used,
-            shift: _,
-        } = self;
-        pfc.show(ledger);
-        ledger.same(*headroom_used);
     }
 }
 

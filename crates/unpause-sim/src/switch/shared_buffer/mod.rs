@@ -10,7 +10,7 @@ mod trimming;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc::Action;
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
@@ -23,21 +23,30 @@ use memory::{Account, LossyLimit, Pool, Shift};
 use own_settings::{OwnSettings, Terms};
 
 /// The shared buffer.
-#[derive(Debug)]
+#[derive(Debug, Show)]
 pub struct SharedBuffer {
+    // The headroom in use is that of all accounts.
+    #[show(same = pool.used)]
     pool: Pool,
+    #[show(skip)]
     threshold: PfcThreshold,
     /// Where ports or priorities differ: their settings.
+    #[show(skip)]
     own_settings: Option<Box<OwnSettings>>,
     /// Bit c set: class c has PFC here.
+    #[show(skip)]
     lossless: u8,
     /// Largest lossy queue through which a packet passes that finds it empty.
+    #[show(skip)]
     lossy_bytes: u64,
     /// Largest lossy queue.
+    #[show(skip)]
     lossy: LossyLimit,
     /// Largest control queue.
+    #[show(skip)]
     control_bytes: u64,
     /// Whom congestion points at inputs accuse.
+    #[show(skip)]
     selection: Selection,
 }
 
@@ -294,21 +303,6 @@ impl Model for SharedBuffer {
         };
         let source = &switch.ingress[index].source;
         source.xoff_with(&model.pool, threshold, free)
-    }
-
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let Self {
-            pool,
-            threshold: _,
-            own_settings: _,
-            lossless: _,
-            lossy_bytes: _,
-            lossy: _,
-            control_bytes: _,
-            selection: _,
-        } = self;
-        // The headroom in use is that of all accounts.
-        ledger.same(pool.used);
     }
 
     /// The buffer is free again, which may send an XON.
