@@ -430,6 +430,17 @@ def test_the_link_of_the_table_is_that_to_the_receiver_of_the_burst() -> None:
     assert found.legend.startswith(f"Longest queue: at {where}.")
 
 
+def test_a_longest_queue_that_moves_with_the_seed_is_told_once(builder: Builder) -> None:
+    for scheme in ("PFC", "PCN"):
+        for seed, peer in ((1, "H1"), (2, "H2")):
+            run = builder.run(scheme)
+            builder.rows["runs"][run]["seed"] = seed
+            builder.add("ports", run=run, scheme=scheme, node="S0", peer=peer, priority=3,
+                        rate_bps=40_000_000_000, max_queue_bytes=1_000_000)  # fmt: skip
+    legend = overview.of_result(builder.result()).legend
+    assert legend.startswith("Longest queue: at S0->H1 or S0->H2.")
+
+
 def test_the_table_fits_80_columns(innocent: unpause.Result) -> None:
     found = overview.of_result(innocent)
     assert max(map(len, textual.overview(found, 80).splitlines())) <= 80
@@ -472,12 +483,29 @@ def test_the_picture_has_the_numbers_of_the_table(builder: Builder) -> None:
     assert left.get_xlim() == pytest.approx((-0.6, 2.8))
 
 
+def test_the_picture_adds_up_the_flows_of_an_entry(builder: Builder) -> None:
+    run = around_a_burst(builder, rates((5, 10), (7, 2), (20, 10)))
+    builder.flow(run, "F0", src="H1", start_ns=0.0, delivered_bytes=25_000_000)
+    time = np.arange(1, 201) * 0.1
+    builder.flow_rates(run, "F0", time, rates((5, 10), (7, 5), (20, 10))(time), flow_id=4)
+    figure = figures.draw(builder.result(), "watched")
+    left = figure.axes[0]
+    assert left.get_title("right") == "F0: 7 of 20 Gb/s"
+    [line] = [it for it in left.lines if it.get_label() == "F0 (2 flows together, watched)"]
+    x, y = line.get_data()
+    assert np.allclose(y[(x > 0) & (x < 2)], 7.0)
+    assert figures.draw(builder.result(), "throughput").axes[0].get_title("left") == (
+        "F0 (first of 2 flows)"
+    )
+
+
 def test_the_picture_shows_the_seed_nearest_to_the_mean(builder: Builder) -> None:
     for seed, got in ((1, 9), (2, 4), (3, 2)):
         run = around_a_burst(builder, rates((5, 10), (7, got), (20, 10)))
         builder.rows["runs"][run]["seed"] = seed
     result = builder.result()
     assert typical_seed(story.of_result(result)) == 2
+    assert figures.of_result(result)[:2] == ["watched", "sweep"]
     figure = figures.draw(result, "watched")
     assert figure.axes[0].get_title("right") == "F0: 4 of 10 Gb/s (mean 5)"
     assert figure.get_supxlabel().startswith("Seed 2 of 3,")

@@ -7,6 +7,7 @@ the same pixels. Tables of long runs are read batch by batch and are never whole
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,12 @@ def flows(run: Run) -> dict[str, Flow]:
     for (traffic, _), line in sorted(lines.items(), key=lambda it: it[0][1]):
         found.setdefault(traffic, Flow(*line))
     return found
+
+
+def flow_counts(run: Run) -> Counter[str]:
+    """By traffic entry how many of its flows are recorded."""
+    lines = kept(run, "flow_series", ("traffic", "flow_id"), ("delivered_bytes",))
+    return Counter(traffic for traffic, _ in lines)
 
 
 def kept(

@@ -235,7 +235,7 @@ def _around(run: Run, name: str, begun_ns: float, bursts: np.ndarray) -> Around 
     table = run.table("flow_series").filter(pc.field("traffic") == name)
     if not table.num_rows:
         return None
-    time, delivered = _together(table)
+    time, delivered = together(table)
     if len(time) <= _LEAST:
         return None
     step = float(np.median(np.diff(time)))
@@ -282,7 +282,7 @@ def _recovery(
     return None
 
 
-def _together(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+def together(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """Sampling times and the bytes that all flows had delivered by then."""
     time, delivered = (series.column(table, name) for name in ("time_ns", "delivered_bytes"))
     each = [rows for _, rows in series.groups(table, ["flow_id"])]

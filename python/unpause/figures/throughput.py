@@ -41,7 +41,8 @@ def draw(result: Result) -> Figure:
     figure, axes = grid(len(panels), 1 if len(panels) <= 4 else 2, sharey=True)
     looks, widths = shown.looks, shown.widths
     for ax, name in zip(axes, panels, strict=True):
-        ax.set_title(name)
+        several = max(drawn.flow_counts(run)[name] for run in shown.runs)
+        ax.set_title(f"{name} (first of {several:,} flows)" if several > 1 else name)
         for run in shown.runs:
             if (name, run.scheme) in lines:
                 time, rate, _ = lines[name, run.scheme]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from unpause.data import series
 from unpause.data.result import Result
-from unpause.explanation import story, watched_lines
+from unpause.explanation import story, watched, watched_lines
 from unpause.explanation.story import Story
 from unpause.explanation.watched import Around, Watched
 from unpause.figures.registry import draws
@@ -28,7 +28,7 @@ _AFTER = 4
 _NEAR = 0.05
 
 
-@draws("watched", "Watched flows around the burst", place=-1)
+@draws("watched", "Watched flows around the burst", place=-1.1)
 def draw(result: Result) -> Figure:
     """Goodput (Gb/s) of watched and of other recorded flows: during the burst, and afterwards."""
     told = _told(result)
@@ -156,16 +156,19 @@ def _lines(ax: Axes, told: Story, lengths: float, who: Mapping[str, str]) -> Non
     styles = [(name, _WATCHED[i % 3], "-", 1.6, "watched") for i, name in enumerate(names)]
     styles += [(name, _OTHERS[i % 2], "--", 0.9, "") for i, name in enumerate(others[:2])]
     for name, colour, dash, width, kind in styles:
-        data = series.flow(run, name)
-        if len(data.time_ns) < 2:
+        table = run.table("flow_series").filter(pc.field("traffic") == name)
+        at_ns, delivered = watched.together(table)
+        if len(at_ns) < 2:
             continue
-        step = float(np.median(np.diff(data.time_ns)))
+        step = float(np.median(np.diff(at_ns)))
         length = _first(told).end_ns - origin
         wide = step * max(1, round(lengths * length / _POINTS / step))
-        start = max(float(data.time_ns[0]), origin - length)
-        time, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, wide)
+        start = max(float(at_ns[0]), origin - length)
+        time, rate = series.binned_per_ms(at_ns, delivered, start, wide)
         middle = (time + wide / 2 - origin) / 1e6
-        label = f"{name} ({', '.join(filter(None, [kind, who.get(name)]))})" if kind else name
+        flows = len(pc.unique(table.column("flow_id")))
+        what = [f"{flows} flows together" if flows > 1 else "", kind, who.get(name, "")]
+        label = f"{name} ({', '.join(filter(None, what))})" if any(what) else name
         ax.plot(middle, rate * series.GBPS, color=colour, linestyle=dash, linewidth=width,
                 label=label)  # fmt: skip
 

@@ -126,7 +126,7 @@ def _longest_queues(result: Result, runs: Runs) -> str:
     if result.runs.num_rows > story.MOST_RUNS:
         return ""
     links = {row["congested_link"] for row in runs.rows}
-    schemes: dict[str, list[str]] = {}
+    places: dict[str, dict[str, None]] = {}
     for scheme in result.schemes:
         for run in result.runs_of(scheme):
             ports = run.columns("ports", ["node", "peer", "max_queue_bytes"])
@@ -134,22 +134,24 @@ def _longest_queues(result: Result, runs: Runs) -> str:
                 continue
             row = ports.column("max_queue_bytes").to_numpy().argmax()
             node, peer, _ = (column[int(row)].as_py() for column in ports.columns)
-            at = schemes.setdefault(f"{node}->{peer}", [])
-            if scheme not in at:
-                at.append(scheme)
-    if set(schemes) <= links:
+            places.setdefault(scheme, {})[f"{node}->{peer}"] = None
+    if {place for of in places.values() for place in of} <= links:
         return ""
+    # In one seed or point it may be here, in another there.
+    schemes: dict[str, list[str]] = {}
+    for scheme, of in places.items():
+        schemes.setdefault(f"at {_listed(sorted(of), 'or')}", []).append(scheme)
     if len(schemes) == 1:
-        return f"Longest queue: at {next(iter(schemes))}."
-    parts = [f"at {at} under {_listed(under)}" for at, under in schemes.items()]
+        return f"Longest queue: {next(iter(schemes))}."
+    parts = [f"{at} under {_listed(under)}" for at, under in schemes.items()]
     if len(parts) > _MOST_QUEUES:
         parts[_MOST_QUEUES - 1 :] = ["elsewhere under the others"]
     return f"Longest queue: {'; '.join(parts)}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], last: str = "and") -> str:
     shown = [*names[:3], *["others"] * (len(names) > 3)]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    return f" {last} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def of_sweep(runs: Runs) -> Overview:
