@@ -166,6 +166,35 @@ def test_when_shares_become_even(builder: Builder) -> None:
     # The burst ends at 3 ms, the shares are even from 6 ms on; bins are 0.07 ms.
     assert fair.after_ns == pytest.approx(3 * MS, abs=0.08 * MS)
     assert fair.within_ns == pytest.approx(7 * MS)
+    assert (fair.recorded, fair.event, fair.since_ns) == (2, "ended", 3 * MS)
+    said = sentences.of_run(story.tell(builder.only_run()))
+    assert "fairly 3.01 ms after the last other flow ended (3.00 ms, Jain >= 0.95)" in said
+
+
+def test_shares_that_are_even_after_a_burst_are_not_called_even_from_the_start(
+    builder: Builder,
+) -> None:
+    run = two_switches(builder)
+    time = np.arange(0, 10.001, 0.05)
+    slow = np.where(time <= 3, 2.0, 20.0)
+    builder.flow_rates(run, "F0", time, slow, flow_id=0)
+    builder.flow_rates(run, "F1", time, np.full(len(time), 20.0), flow_id=1)
+    said = sentences.of_run(story.tell(builder.only_run()))
+    assert "shared their link fairly as soon as the last other flow ended (3.00 ms, Jain" in said
+
+
+def test_flows_that_were_even_all_the_time_are_so_from_the_start(builder: Builder) -> None:
+    run = builder.run("PFC")
+    builder.rows["runs"][run]["simulated_ns"] = 10 * MS
+    for name in ("H0->S0", "H1->S0", "H2->S1", "S0->S1", "S1->R0", "S1->R1"):
+        link(builder, run, name)
+    time = np.arange(0, 10.001, 0.05)
+    for flow in (0, 1, 2):
+        src, dst = ("H2", "R1") if flow == 2 else (f"H{flow}", "R0")
+        builder.flow(run, f"F{flow}", src=src, dst=dst, start_ns=0.0)
+        builder.flow_rates(run, f"F{flow}", time, np.full(len(time), 20.0), flow_id=flow)
+    said = sentences.of_run(story.tell(builder.only_run()))
+    assert "; 2 of the 3 recorded flows shared their link fairly from the start (Jain" in said
 
 
 def test_drops_and_a_deadlock_are_told(builder: Builder) -> None:

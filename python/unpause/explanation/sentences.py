@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from unpause.data.result import Result
 from unpause.explanation import flap_lines, flaps, story
-from unpause.explanation.story import Carried, Pauser, Story
+from unpause.explanation.story import Carried, Fairness, Pauser, Story
 from unpause.text import rate, size, time
 
 _MOST_PAUSERS = 2
@@ -231,18 +231,31 @@ def _endless(flows: int) -> str:
 
 def _of_shares(told: Story) -> str:
     if told.fair is not None:
-        flows = f"the {told.fair.flows} recorded flows"
-        if told.fair.after_ns is None:
-            within = time(told.fair.within_ns)
-            return f"{flows} did not converge to fair shares of their link within {within}"
-        if told.fair.after_ns == 0:
-            return f"{flows} shared their link fairly from the start (Jain >= 0.95)"
-        return f"{flows} shared their link fairly after {time(told.fair.after_ns)} (Jain >= 0.95)"
+        return _of_fairness(told.fair)
     if told.slowest is not None and told.slowest[1] > 1.1:
         count, times = told.slowest
         slowest = f"the slowest took {times:.3g} times as long as the fastest"
         return f"among {count:,} identical flows {slowest}"
     return ""
+
+
+def _of_fairness(fair: Fairness) -> str:
+    """From when on recorded flows had equal shares: after the last start or end of any flow."""
+    flows = f"the {fair.flows} recorded flows"
+    if fair.flows < fair.recorded:
+        flows = f"{fair.flows} of the {fair.recorded} recorded flows"
+    own = fair.event == "start"
+    last = f"the last other flow {fair.event}"
+    at = "" if own else f"{time(fair.since_ns)}, "
+    if fair.after_ns is None:
+        within = f"within {time(fair.within_ns)}"
+        since = "" if own else f" after {last} ({time(fair.since_ns)})"
+        return f"{flows} did not converge to fair shares of their link {within}{since}"
+    if fair.after_ns == 0:
+        since = "from the start" if own else f"as soon as {last}"
+    else:
+        since = f"after {time(fair.after_ns)}" if own else f"{time(fair.after_ns)} after {last}"
+    return f"{flows} shared their link fairly {since} ({at}Jain >= 0.95)"
 
 
 def _beside(ratio: float, more: str, less: str, same: str) -> str:

@@ -72,12 +72,17 @@ class Fairness:
 
     Attributes:
         flows: How many.
-        after_ns: When the shares became even, from the last start or end of another flow; None if
-            they did not.
+        recorded: How many are recorded.
+        since_ns: The last start or end of any flow.
+        event: What that was: "start" of one of these flows, or another flow "started" or "ended".
+        after_ns: When the shares became even, from then on; None if they did not.
         within_ns: For how long that was looked at.
     """
 
     flows: int
+    recorded: int
+    since_ns: float
+    event: str
     after_ns: float | None
     within_ns: float
 
@@ -180,7 +185,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
     port = port or most_congested(fabric, _near_a_burst(run, began, exact))
     return Story(
         run,
-        _pausers(fabric, began, senders_and_receivers(flows)),
+        _pausers(fabric, began, senders_and_receivers(flows), ranked=exact),
         sum(totals.pause_events for totals in fabric.ports.values()),
         began,
         hurt,
@@ -253,8 +258,14 @@ def _began(run: Run, fabric: Fabric, stops: dict[int, Stops]) -> tuple[list[Port
     return victims.congested(fabric, victims.began(fabric, stops)), False
 
 
-def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pauser]:
-    """Hosts, whose NICs should never stop anybody, come first, then where PAUSE began."""
+def _pausers(
+    fabric: Fabric, began: Sequence[Port], hosts: set[str], *, ranked: bool
+) -> list[Pauser]:
+    """Hosts, whose NICs should never stop anybody, come first, then where PAUSE began.
+
+    Of several such nodes the first of `began` comes first if they are `ranked` by harm, else the
+    one that paused the others for longest.
+    """
     nodes: dict[str, dict[str, float]] = {}
     events: dict[str, int] = {}
     for port, totals in fabric.ports.items():
@@ -263,7 +274,8 @@ def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pau
             stopped[port.node] = stopped.get(port.node, 0.0) + totals.paused_ns
         if totals.pause_events:
             events[port.node] = events.get(port.node, 0) + totals.pause_events
-    first = {port.node for port in began}
+    places = list(dict.fromkeys(port.node for port in began))
+    first = {node: rank if ranked else 0 for rank, node in enumerate(places)}
 
     def longest_first(stopped: dict[str, float]) -> list[tuple[str, float]]:
         return sorted(stopped.items(), key=lambda it: -it[1])
@@ -273,8 +285,9 @@ def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pau
         for node, stopped in nodes.items()
     ]
 
-    def order(pauser: Pauser) -> tuple[bool, bool, float]:
-        return not pauser.is_host, pauser.node not in first, -sum(pauser.stopped.values())
+    def order(pauser: Pauser) -> tuple[bool, int, float]:
+        rank = first.get(pauser.node, len(first))
+        return not pauser.is_host, rank, -sum(pauser.stopped.values())
 
     return sorted(found, key=order)
 
@@ -350,17 +363,24 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
         return None
     start = series.column(flows, "start_ns")
     end = start + series.column(flows, "fct_ns")
-    events = np.concatenate([start, end[~np.isnan(end)]])
+    since = float(np.max(np.concatenate([start, end[~np.isnan(end)]])))
+    mine = np.isin(series.column(flows, "flow_id"), sharing)
+    event = "start" if since in start[mine] else "started" if since in start else "ended"
     table = run.table("flow_series")
     each = [table.filter(pc.equal(table.column("flow_id"), flow)) for flow in sharing]
-    return _evened_out(
-        [(series.column(t, "time_ns"), series.column(t, "delivered_bytes")) for t in each],
-        float(np.max(events)),
+    found = _evened_out(
+        [(series.column(t, "time_ns"), series.column(t, "delivered_bytes")) for t in each], since
     )
+    return found and Fairness(len(sharing), len(recorded), since, event, *found)
 
 
-def _evened_out(flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float) -> Fairness | None:
-    """When the shares of `flows`, times and bytes delivered, became even after `since_ns`."""
+def _evened_out(
+    flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float
+) -> tuple[float | None, float] | None:
+    """When the shares of `flows`, times and bytes delivered, became even after `since_ns`.
+
+    None if they did not; and for how long that was looked at.
+    """
     first = max(since_ns, *(time[0] for time, _ in flows))
     last = min(time[-1] for time, _ in flows)
     step = max(float(np.max(np.diff(time))) if len(time) > 1 else np.inf for time, _ in flows)
@@ -375,9 +395,8 @@ def _evened_out(flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float)
     unfair = np.flatnonzero(index < _FAIR)
     within = float(last - first)
     if len(unfair) and unfair[-1] >= bins - max(1, bins // 20):
-        return Fairness(len(flows), None, within)
-    after = float(edges[unfair[-1] + 1] - first) if len(unfair) else 0.0
-    return Fairness(len(flows), after, within)
+        return None, within
+    return (float(edges[unfair[-1] + 1] - first) if len(unfair) else 0.0), within
 
 
 def _slowest(flows: pa.Table) -> tuple[int, float] | None:
