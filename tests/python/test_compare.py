@@ -128,6 +128,9 @@ def test_compare_of_one_seed_promises_nothing(
     b = seeds(Builder(), 1.4, 0, count=1).write(tmp_path / "b")
     assert compare.main([str(a), str(b)]) == 0
     assert "One seed each, so noise cannot be estimated." in capsys.readouterr().out
+    c = seeds(Builder(), 1.4, 0.02, count=3).write(tmp_path / "c")
+    assert compare.main([str(a), str(c)]) == 0
+    assert "a: one seed, so noise cannot be estimated." in capsys.readouterr().out
 
 
 def test_a_page_marks_what_seeds_do_not_explain(

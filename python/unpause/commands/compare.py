@@ -85,7 +85,10 @@ def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
             f"Noise: {'; '.join(sorted(tests))}, two-sided at 5 %, each number separately."
         )
     else:
-        lines.append("One seed each, so noise cannot be estimated.")
+        seeds = [runs.seeds for runs in results]
+        few = [name for name, count in zip(names, seeds, strict=True) if count < 2]
+        who = "One seed each" if len(few) == len(names) else f"{' and '.join(few)}: one seed"
+        lines.append(f"{who}, so noise cannot be estimated.")
     return lines
 
 

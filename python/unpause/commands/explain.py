@@ -176,7 +176,7 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         root = root if root[:2].isupper() or tree.kind == "switch" else root[0].lower() + root[1:]
         yield printed.wrapped(
             f"{run.scheme}: {egress} was paused{then} {count(stop.pauses, 'time')} for "
-            f"{time(stop.paused_ns)}, {when(tree)}: {chain}; root: {root}. {sure(tree)}",
+            f"{time(stop.paused_ns)}: {chain}; root: {root}, {when(tree)}. {sure(tree)}",
             columns,
         )
         for text in culprits(tree):
@@ -246,7 +246,7 @@ def _rates(run: Run) -> dict[Egress, int]:
 def _time_ns(text: str) -> float:
     found = _native.in_base_unit(text)
     if found is None or found[0] != "_ns":
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 3.2ms")
+        raise ResultError(f"--at {text!r} is not a time such as 3.2ms")
     _, numerator, denominator = found
     return numerator / denominator
 
@@ -255,7 +255,9 @@ def _egress(text: str) -> Egress:
     try:
         return Egress(*series.ends(text))
     except series.Unavailable as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+        # A shell takes `S0->H1` as `S0-` and a file `H1` to write to.
+        quote = "\nhint: quote it: to the shell, > means a file to write to" * text.endswith("-")
+        raise ResultError(f"--port {error}{quote}") from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -264,12 +266,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Explain who was paused, by whom, and where PAUSE began.",
     )
     parser.add_argument("directory", type=Path, help="of a result")
-    parser.add_argument(
-        "--at", type=_time_ns, help="only PAUSEs in force at this time, such as 3.2ms"
-    )
-    parser.add_argument(
-        "--port", type=_egress, help="why this egress port was paused, such as S0->H1"
-    )
+    parser.add_argument("--at", help="only PAUSEs in force at this time, such as 3.2ms")
+    parser.add_argument("--port", help="why this egress port was paused, such as S0->H1")
     parser.add_argument(
         "--flow", help="what this flow waited for and filled: its number, or a traffic entry"
     )
@@ -284,24 +282,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     columns = printed.width(options.width)
     try:
+        at_ns = None if options.at is None else _time_ns(options.at)
+        port = None if options.port is None else _egress(options.port)
         result = unfinished.stopped(options.directory) or load(options.directory)
         needed(result)
         runs = the_runs(result, options.scheme)
         if options.json:
-            print(
-                json.dumps(trees_json.as_json(result, runs, options.at), default=trees_json.plain)
-            )
-        elif options.port is not None or options.flow is not None:
+            print(json.dumps(trees_json.as_json(result, runs, at_ns), default=trees_json.plain))
+        elif port is not None or options.flow is not None:
             for run in runs:
                 told = (
-                    of_port(run, options.port, columns, options.at)
-                    if options.port is not None
-                    else of_flow(run, options.flow, columns, options.at)
+                    of_port(run, port, columns, at_ns)
+                    if port is not None
+                    else of_flow(run, options.flow, columns, at_ns)
                 )
                 for line in told:
                     print(line)
         else:
-            for line in lines(result, runs, columns, options.at):
+            for line in lines(result, runs, columns, at_ns):
                 print(line)
         sys.stdout.flush()
     except BrokenPipeError:
