@@ -398,6 +398,28 @@ def test_mistakes_in_a_claims_file(tmp_path: Path, text: str, message: str) -> N
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("claim = 3\n", ": claim: expected tables under [[claim]], found 3"),
+        (CHECK.replace("[[claim.check]]", "[claim.check]") + "at_most = 3\n",
+         ":2: X.C1: check: expected tables under [[claim.check]], found one table"),
+        (CHECK + 'at_most = "three"\n', ":6: X.C1: at_most: expected a number, found 'three'"),
+        (CHECK + "expect = 3\n", ":6: X.C1: expect: expected a table, found 3"),
+        (CHECK + 'expect = { PFC = "a lot" }\n', "expect: PFC: expected a number, found 'a lot'"),
+    ],
+)  # fmt: skip
+def test_what_is_of_another_type_is_told_with_its_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(ClaimsError) as raised:
+        claims.read(file)
+    assert str(raised.value).startswith(str(file))
+    assert message in str(raised.value)
+
+
 def test_unknown_experiment(builder: Builder) -> None:
     builder.run("PFC")
     with pytest.raises(ClaimsError, match="'PCN-F22'; did you mean 'PCN-F2'"):

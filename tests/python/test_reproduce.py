@@ -186,6 +186,47 @@ def test_finished_experiments_are_not_run_again(
     capsys.readouterr()
 
 
+def test_a_reproduction_that_crashed_before_its_page_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, "utf-8")
+    made = reproduce.Experiment("F5", file, {"sweep.xoff_kb.values": [64]})
+    monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
+    out = tmp_path / "out"
+
+    def crash(*arguments, **keywords):
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(reproduce.page, "write", crash)
+        with pytest.raises(ZeroDivisionError):
+            reproduce.main(["pcn", "--out", str(out)])
+    assert {it.name for it in out.iterdir()} - {".unpause"} == {"f5"}
+    assert reproduce.main(["pcn", "--out", str(out)]) == 0
+    assert (out / "index.html").is_file()
+    # What is somebody's own is left alone, also beside such a result.
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    (out / "f5").rename(mixed / "f5")
+    (mixed / "mine.txt").write_text("mine")
+    assert reproduce.main(["pcn", "--out", str(mixed)]) == 1
+    assert "is not the directory of a reproduction" in capsys.readouterr().err
+
+
+def test_a_mistake_in_the_claims_is_told_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text('[[claim]]\nid = "PCN-F2.C1"\n')
+    monkeypatch.setattr(reproduce.rooms, "folders", lambda: {"pcn": tmp_path})
+    made = reproduce.Experiment("F5", tmp_path / "none.toml", {})
+    monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
+    assert reproduce.main(["pcn", "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"error: {file}:1: PCN-F2.C1: kind is missing\n"
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_reproduction_replaces_no_markdown_unasked(tmp_path: Path, capsys) -> None:
     for name, folder in (("pcn.md", False), ("pcn", True)):
         there = tmp_path / name

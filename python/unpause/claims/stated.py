@@ -73,27 +73,101 @@ def read(file: Path) -> list[Stated]:
         ClaimsError: the file is not TOML, or a claim in it cannot be evaluated.
     """
     try:
-        data = tomllib.loads(file.read_text("utf-8"))
+        text = file.read_text("utf-8")
+        data = tomllib.loads(text)
     except (OSError, ValueError) as error:
         raise ClaimsError(f"{file}: {error}") from error
-    tolerances = _tolerances(data.get("tolerance", {}), file.name)
+    tolerances = _tolerances(data.get("tolerance", {}), str(file))
+    lines = _Lines(file, text)
     stated = []
-    for entry in data.get("claim", []):
-        name = entry.get("id", f"claim {len(stated) + 1}")
-        where = f"{file.name}: {name}"
+    for number, entry in enumerate(_tables(data, "claim", "claim", str(file))):
+        name = entry.get("id", f"claim {number + 1}")
+        where = f"{lines.of_claim(number)}: {name}"
         for key in ("id", "kind", "text", "check"):
             if key not in entry:
                 raise ClaimsError(f"{where}: {key} is missing")
         _known(entry, _CLAIM_KEYS, where)
-        checks = tuple(_read_check(c, entry["kind"], tolerances, where) for c in entry["check"])
+        _typed(entry, where)
+        checks = tuple(
+            _read_check(c, entry["kind"], tolerances, f"{lines.of_check(number, at)}: {name}")
+            for at, c in enumerate(_tables(entry, "check", "claim.check", where))
+        )
         paper, note = data.get("paper", ""), entry.get("note", "")
         other = bool(entry.get("other_reading", False))
-        tried = tuple(_read_tried(t, checks, where) for t in entry.get("tried", []))
+        tried = tuple(
+            _read_tried(t, checks, where) for t in _tables(entry, "tried", "claim.tried", where)
+        )
         stated.append(Stated(name, entry["kind"], entry["text"], paper, checks, note, other, tried))
     return stated
 
 
+class _Lines:
+    """Where a file says what: its claims and their checks, in the order of the file."""
+
+    def __init__(self, file: Path, text: str) -> None:
+        self._file = file
+        #: By claim the line of its header, and those of its checks.
+        self._claims: list[tuple[int, list[int]]] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            header = line.partition("#")[0].strip()
+            if header == "[[claim]]":
+                self._claims.append((number, []))
+            elif header == "[[claim.check]]" and self._claims:
+                self._claims[-1][1].append(number)
+
+    def of_claim(self, claim: int) -> str:
+        """File and line of a claim; the file alone if it is written in another way."""
+        known = claim < len(self._claims)
+        return f"{self._file}:{self._claims[claim][0]}" if known else str(self._file)
+
+    def of_check(self, claim: int, check: int) -> str:
+        """File and line of a check, else of its claim."""
+        checks = self._claims[claim][1] if claim < len(self._claims) else []
+        return f"{self._file}:{checks[check]}" if check < len(checks) else self.of_claim(claim)
+
+
+#: By key what its value is.
+_NUMBER = "a number", (int, float)
+_TEXT = "text", (str,)
+_TABLE = "a table", (dict,)
+_LIST = "a list", (list,)
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("id", "kind", "text", "note", "metric", "label", "over", "assumed"), _TEXT),
+    **dict.fromkeys(("above_scheme", "below_scheme", "experiment"), _TEXT),
+    **dict.fromkeys(("at_least", "at_most", "tolerance"), _NUMBER),
+    **dict.fromkeys(("args", "sweep", "expect"), _TABLE),
+    "among": _LIST,
+    "other_reading": ("true or false", (bool,)),
+}
+
+
+def _typed(data: Mapping[str, Any], where: str) -> None:
+    """Refuses values of another type than their keys take."""
+    for key, value in data.items():
+        what, types = _TYPES.get(key, ("", (object,)))
+        _is(value, what, types, f"{where}: {key}")
+    for scheme, value in data.get("expect", {}).items():
+        _is(value, *_NUMBER, f"{where}: expect: {scheme}")
+    for each in data.get("among", []):
+        _is(each, *_TABLE, f"{where}: among")
+
+
+def _is(value: Any, what: str, types: tuple[type, ...], where: str) -> None:
+    if not isinstance(value, types) or (isinstance(value, bool) and types == _NUMBER[1]):
+        raise ClaimsError(f"{where}: expected {what}, found {value!r}")
+
+
+def _tables(data: Mapping[str, Any], key: str, header: str, where: str) -> list[Mapping[str, Any]]:
+    """The tables of a key that may be repeated."""
+    found = data.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(it, dict) for it in found):
+        kind = "one table" if isinstance(found, dict) else repr(found)
+        raise ClaimsError(f"{where}: {key}: expected tables under [[{header}]], found {kind}")
+    return found
+
+
 def _tolerances(data: Mapping[str, Any], file: str) -> dict[str, float]:
+    _is(data, *_TABLE, f"{file}: tolerance")
     _known(data, _TOLERANCES, f"{file}: tolerance")
     for key, value in data.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
@@ -104,6 +178,8 @@ def _tolerances(data: Mapping[str, Any], file: str) -> dict[str, float]:
 def _read_tried(data: Mapping[str, Any], checks: Iterable[Check], where: str) -> Tried:
     where = f"{where}: tried"
     _known(data, _TRIED_KEYS, where)
+    _typed({key: data[key] for key in ("experiment", "args") if key in data}, where)
+    _is(data.get("schemes", {}), *_TABLE, f"{where}: schemes")
     if not data.get("experiment"):
         raise ClaimsError(f"{where}: experiment is missing")
     schemes = {s: tuple(names) for s, names in data.get("schemes", {}).items()}
@@ -118,6 +194,8 @@ def _read_check(
     data: Mapping[str, Any], kind: str, tolerances: Mapping[str, float], where: str
 ) -> Check:
     _known(data, _CHECK_KEYS, where)
+    _typed(data, where)
+    _is(data.get("schemes", []), *_LIST, f"{where}: schemes")
     name = str(data.get("metric", ""))
     if name not in METRICS:
         raise ClaimsError(f"{where}: unknown metric {name!r}{nearest(name, METRICS)}")

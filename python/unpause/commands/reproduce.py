@@ -22,7 +22,7 @@ import tomli_w
 
 from unpause import api, figures, printed
 from unpause import papers as rooms
-from unpause.claims import page, seed_check, verdicts
+from unpause.claims import page, seed_check, stated, verdicts
 from unpause.claims.reproduced import Done, Experiment
 from unpause.commands import report
 from unpause.data import beneath, staged
@@ -36,7 +36,11 @@ class ReproduceError(Exception):
 
 
 def papers() -> dict[str, list[Experiment]]:
-    """Every paper with its experiments, in the paper's order."""
+    """Every paper with its experiments, in the paper's order.
+
+    Raises:
+        ReproduceError: the file that lists them is not TOML.
+    """
     return {
         paper: [
             Experiment(
@@ -47,10 +51,17 @@ def papers() -> dict[str, list[Experiment]]:
                 e.get("core_s", 0.0),
                 e.get("deterministic", False),
             )
-            for e in rooms.stated(paper)["experiment"]
+            for e in _stated(paper, folder)["experiment"]
         ]
         for paper, folder in rooms.folders().items()
     }
+
+
+def _stated(paper: str, folder: Path) -> dict[str, Any]:
+    try:
+        return rooms.stated(paper)
+    except ValueError as error:
+        raise ReproduceError(f"{folder / 'paper.toml'}: {error}") from error
 
 
 def select(what: str) -> tuple[str, list[Experiment]]:
@@ -138,19 +149,45 @@ def reproduce(
 
     Raises:
         ReproduceError: there is no such paper or figure, or the directory holds something else.
+        ClaimsError: a claims file of the paper is wrong.
         ScenarioError: a scenario cannot be run.
     """
     paper, experiments = select(what)
+    # Its pages need the claims; a mistake there is told before anything runs.
+    for file in sorted(rooms.folders()[paper].glob("claims*.toml")):
+        stated.read(file)
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
-    _check(place, experiments)
+    _check(place, experiments, papers()[paper])
     with staged.alone(place, held=False, result=False):
         return place / "index.html", _run_all(paper, experiments, place, full, threads)
 
 
-def _check(place: Path, experiments: Sequence[Experiment]) -> None:
-    """Refuses a directory in which a reproduction would take the place of something else."""
+def _is_begun(place: Path, experiments: Sequence[Experiment]) -> bool:
+    """Whether there is what a reproduction leaves that was stopped before its first page.
+
+    That is results of its experiments alone.
+    """
+    own = {experiment.id.lower() for experiment in experiments}
+    try:
+        entries = [it for it in place.iterdir() if it.name != staged.ROOM]
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return all(
+        it.name in own
+        and not it.is_symlink()
+        and ((it / "manifest.json").is_file() or staged.is_free(it))
+        for it in entries
+    )
+
+
+def _check(place: Path, experiments: Sequence[Experiment], every: Sequence[Experiment]) -> None:
+    """Refuses a directory in which a reproduction would take the place of something else.
+
+    `every` experiment of the paper may be there already.
+    """
     other = any(os.path.lexists(place / name) for name in ("manifest.json", "sweep.json"))
-    if other or (not (place / staged.NAMES).is_file() and not staged.is_free(place)):
+    known = (place / staged.NAMES).is_file() or _is_begun(place, every)
+    if other or not (known or staged.is_free(place)):
         raise ReproduceError(
             f"{place} exists and is not the directory of a reproduction\n"
             "hint: choose another directory with --out; nothing was changed"
@@ -308,7 +345,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.markdown:
             paper = options.what.partition("/")[0]
             page.write_markdown(options.markdown, written.parent, paper, done, options.full)
-    except (ReproduceError, ResultError, ScenarioError, OSError) as error:
+    except (ReproduceError, stated.ClaimsError, ResultError, ScenarioError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -19,7 +19,8 @@ from unpause.data import beneath
 from unpause.errors import ResultError, ScenarioError
 
 NAMES = "report.json"
-_ROOM = ".unpause"
+#: Where a command keeps what it is about to write.
+ROOM = ".unpause"
 #: What reports have, that of a result beside its figures, and what a reproduction has.
 RESULT_PAGES = ("report.html", "explore.html", "claims.json", "claims.parquet")
 SWEEP_PAGES = ("report.html", "sweep.csv", "figures/sweep.svg", "figures/sweep.png")
@@ -68,7 +69,7 @@ class Staged(AbstractContextManager["Staged"]):
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        room = beneath.own(directory / _ROOM)
+        room = beneath.own(directory / ROOM)
         room.mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="new-", dir=room))
 
@@ -160,6 +161,6 @@ def _remove(directory: Path, name: str) -> None:
 def is_free(directory: Path) -> bool:
     """Whether there is nothing in a directory but what another command is about to write."""
     try:
-        return all(path.name == _ROOM for path in directory.iterdir())
+        return all(path.name == ROOM for path in directory.iterdir())
     except FileNotFoundError:
         return True
