@@ -6,10 +6,32 @@ from pathlib import Path
 
 import pytest
 
+import unpause
 from conftest import Builder
 from unpause.commands import latex
 from unpause.pages import overview
 from unpause.pages.overview import Cell, Overview
+
+SWEPT = """
+title = "Two flows into one port"
+duration = "200us"
+
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "40Gbps"
+delay = "1us"
+
+[[scheme]]
+name = "PFC"
+
+[[traffic]]
+name = "f"
+kind = "burst"
+from = "H0..H1"
+to = "H2"
+size = "200KB"
+"""
 
 
 def test_what_latex_reads_as_commands_is_escaped() -> None:
@@ -98,3 +120,17 @@ def test_the_table_is_that_of_the_summary(made: Builder) -> None:
     told = overview.of_result(made.result())
     for name in told.names:
         assert latex.escaped(name[0]) in latex.table(told)
+
+
+def test_a_sweep_has_its_table_and_its_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    unpause.sweep(SWEPT, {"pfc.xoff": ["32KB", "64KB"]}, out=out, progress=False)
+    assert latex.main([str(out)]) == 0
+    capsys.readouterr()
+    assert {it.name for it in (out / "latex").iterdir()} == {"table.tex", "sweep.pdf"}
+    table = (out / "latex" / "table.tex").read_text()
+    assert r"PFC & 32 KB &" in table
+    assert r"PFC & 64 KB &" in table
+    assert table.count(r"\\") == 2 + 2

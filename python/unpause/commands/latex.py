@@ -1,7 +1,8 @@
 """``unpause export --latex``: the opening table as LaTeX, and figures as PDF, for a paper.
 
 ``unpause export --latex DIR`` writes `table.tex` (packages `booktabs` and nothing else) and a PDF
-of each figure that the report shows. A PDF has no date, so the same result gives the same file.
+of each figure that the report shows; DIR may be that of a sweep. A PDF has no date, so the same
+result gives the same file.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import IO
 from unpause import figures
 from unpause.data.result import Result, load
 from unpause.errors import ResultError
+from unpause.figures.sweep import draw_runs
 from unpause.pages import overview
 from unpause.pages.overview import Cell, Overview
+from unpause.sweeps.grouped import Runs, is_sweep, read_sweep
 
 TABLE = "table.tex"
 
@@ -115,6 +118,18 @@ def export(result: Result, folder: Path) -> tuple[list[str], dict[str, str]]:
     return written, empty
 
 
+def export_sweep(runs: Runs, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The same of the runs of `unpause sweep`, whose report has one figure."""
+    _whole(folder / TABLE, lambda file: file.write(table(overview.of_sweep(runs)).encode()))
+    try:
+        with figures.style():
+            figure = draw_runs(runs)
+    except figures.NothingToDraw as why:
+        return [TABLE], {"sweep": str(why)}
+    _whole(folder / "sweep.pdf", lambda file: figures.save_pdf(figure, file))
+    return [TABLE, "sweep.pdf"], {}
+
+
 def _whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """The file is there when it is complete, or not at all; no link is followed."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
@@ -134,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="unpause export --latex",
         description="Write a result as a LaTeX table and PDFs.",
     )
-    parser.add_argument("directory", type=Path, help="of a result")
+    parser.add_argument("directory", type=Path, help="of a result or a sweep")
     parser.add_argument("--out", type=Path, help="where to [default: latex/ in it]")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     options = parser.parse_args(arguments)
@@ -146,9 +161,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {folder} exists\nhint: --force replaces files in it", file=sys.stderr)
         return 1
     try:
-        result = load(options.directory)
-        folder.mkdir(exist_ok=True)
-        written, empty = export(result, folder)
+        if is_sweep(options.directory):
+            runs = read_sweep(options.directory)
+            folder.mkdir(exist_ok=True)
+            written, empty = export_sweep(runs, folder)
+        else:
+            result = load(options.directory)
+            folder.mkdir(exist_ok=True)
+            written, empty = export(result, folder)
     except KeyboardInterrupt:
         return 130
     except (ResultError, OSError) as error:
