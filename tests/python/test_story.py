@@ -96,12 +96,12 @@ def test_the_sentences(builder: Builder) -> None:
     assert pfc == (
         "S1 paused S0 for 600 us (2 PAUSEs), S0 paused H0 for 400 us and H1 for 400 us "
         "(2 PAUSEs); at least 1 victim flow: F0 (H0 -> R0), whose path was paused for 700 us of "
-        "its 10.0 ms; S1->R1 was 40 % utilised while traffic was waiting for it (40 Gb/s), its "
+        "its 10.0 ms; S1->R1 was 40 % utilised while it had flows (40 Gb/s), its "
         "longest queue 8.00 MB; F0, which does not use that link, averaged 16 Gb/s; the flow (2 "
         "endless flows not counted) was done 2.50 ms after its start."
     )
     assert pcn == (
-        "avoids all 4 PAUSEs of PFC; S1->R1 was 40 % utilised while traffic was waiting for it "
+        "avoids all 4 PAUSEs of PFC; S1->R1 was 40 % utilised while it had flows "
         "(40 Gb/s), its longest queue 8.00 MB; F0, which does not use that link, averaged 18 Gb/s, "
         "12 % more than under PFC; the flow (2 endless flows not counted) was done 2.50 ms after "
         "its start, as long as under PFC."

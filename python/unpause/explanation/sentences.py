@@ -175,7 +175,7 @@ def _of_link(carried: Carried | None) -> str:
     if carried is None:
         return ""
     return (
-        f"{carried.port} was {_percent(carried.share)} utilised while traffic was waiting for it "
+        f"{carried.port} was {_percent(carried.share)} utilised while it had flows "
         f"({rate(carried.rate_bps)}), its longest queue {size(carried.longest_queue_bytes)}"
     )
 
