@@ -27,7 +27,9 @@ use crate::sections::file::{FILE_KEYS, File, Sections};
 use crate::sections::hpcc::Hpcc;
 use crate::sections::loss_recovery::{loss_recovery, take_loss_recovery};
 use crate::sections::marking::{Marking, marking, take_marking};
-use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
+use crate::sections::scheme::{
+    BaseRtt, CONGESTION_CONTROLS, Chosen, SchemeKeys, congestion_control,
+};
 use crate::sections::sweep::{self, Point};
 use crate::sections::{
     event, host, job, overrides, pias, probes, slow_receiver, switch, tcp, topology, traffic,
@@ -221,7 +223,7 @@ fn take_apart<'i>(
     let whole = root.span();
     let probes = root.get_ref().get("probes").map(Spanned::span);
     let probes = probes.unwrap_or(whole.clone());
-    let mut rest: File = read(root, &FILE_KEYS)?;
+    let mut rest: File = read(root, &FILE_KEYS).map_err(of_a_scheme)?;
     let Some(topology) = topology else {
         return Problem::new("no topology")
             .at(whole, "this file has no [topology]")
@@ -255,6 +257,18 @@ fn take_apart<'i>(
         sections: Sections::of(&mut rest),
         rest,
     })
+}
+
+/// Where the parameters of a mechanism belong that are not in a scheme.
+fn of_a_scheme(mut problem: Box<Problem>) -> Box<Problem> {
+    let name = problem.message.strip_prefix("unknown key `");
+    let name = name.and_then(|it| it.strip_suffix('`')).unwrap_or_default();
+    if CONGESTION_CONTROLS.iter().any(|it| it.name() == name) {
+        problem.help = Some(format!(
+            "parameters of a mechanism belong to a scheme: [scheme.{name}]; a sweep calls them scheme.NAME.{name}"
+        ));
+    }
+    problem
 }
 
 fn compile_run<'i>(

@@ -22,6 +22,9 @@ const UNQUOTED: &str = "string values must be quoted";
 pub(crate) fn parse(source: &str) -> Checked<Table<'_>> {
     DeTable::parse(source).map_err(|error| {
         let problem = from_toml(&error, &[]);
+        if let Some(mixed) = mixed_brackets(source, &error) {
+            return mixed;
+        }
         let text = error.span().and_then(|span| source.get(span));
         match text.filter(|_| error.message().starts_with(UNQUOTED)) {
             Some(text) => Box::new(
@@ -32,6 +35,38 @@ pub(crate) fn parse(source: &str) -> Checked<Table<'_>> {
             None => problem,
         }
     })
+}
+
+/// What is wrong with `[traffic]` in a file that has `[[traffic]]` as well, of which the reader says "duplicate key".
+fn mixed_brackets(source: &str, error: &toml::de::Error) -> Option<Box<Problem>> {
+    let span = error
+        .span()
+        .filter(|_| error.message() == "duplicate key")?;
+    let key = source.get(span.clone())?;
+    let before = source.get(..span.start)?;
+    let single = format!("[{key}]");
+    let at = match before.ends_with("[[") {
+        true => {
+            let mut start = 0;
+            before.split_inclusive('\n').find_map(|line| {
+                let at = start + line.len() - line.trim_start().len();
+                start += line.len();
+                line.trim_start().starts_with(&single).then_some(at)
+            })?
+        }
+        false => before
+            .lines()
+            .any(|line| line.trim_start().starts_with(&format!("[{single}]")))
+            .then(|| before.len().checked_sub(1))??,
+    };
+    Some(Box::new(several(key, at..at + single.len())))
+}
+
+/// `[key]` where there may be several.
+fn several(key: &str, span: Range<usize>) -> Problem {
+    Problem::new(format!("there may be several `{key}`"))
+        .at(span, "single brackets are for tables that occur once")
+        .help(format!("write it as `[[{key}]]`"))
 }
 
 /// Reads a table as `T`. `more_keys` are keys that were taken out of it before.
@@ -65,10 +100,7 @@ pub(crate) fn take_tables<'i>(table: &mut Table<'i>, key: &str) -> Checked<Vec<T
             .into_iter()
             .map(|value| as_table(value, key))
             .collect(),
-        DeValue::Table(_) => Problem::new(format!("there may be several `{key}`"))
-            .at(span, "single brackets are for tables that occur once")
-            .help(format!("write it as `[[{key}]]`"))
-            .err(),
+        DeValue::Table(_) => several(key, span).err(),
         other => Problem::new(format!("`{key}` is {}", describe(&other)))
             .at(span, format!("expected tables under `[[{key}]]`"))
             .err(),
@@ -242,6 +274,23 @@ mod tests {
             root.get_ref()["pfc"].get_ref()["xoff"].get_ref().as_str(),
             Some("d")
         );
+    }
+
+    #[test]
+    fn single_and_double_brackets_of_a_key_are_told_apart() {
+        for (source, at) in [
+            ("title = 'x'\n [traffic]\nx = 1\n[[traffic]]\nx = 2\n", 13),
+            ("[[traffic]]\nx = 1\n[traffic]\nx = 2\n", 18),
+        ] {
+            let problem = parse(source).unwrap_err();
+            assert_eq!(
+                problem.message, "there may be several `traffic`",
+                "{source}"
+            );
+            assert_eq!(problem.labels[0].0, at..at + 9, "{source}");
+        }
+        let problem = parse("seed = 1\nseed = 2\n").unwrap_err();
+        assert_eq!(problem.message, "duplicate key");
     }
 
     #[test]

@@ -261,13 +261,16 @@ fn number_in(text: Option<&str>) -> Option<String> {
 const RENAMED: [(&str, &str); 1] = [("framing", "preamble_and_gap")];
 
 /// Keys by what they are called elsewhere.
-const ALSO_CALLED: [(&str, &str); 6] = [
+const ALSO_CALLED: [(&str, &str); 9] = [
     ("cc", "congestion_control"),
     ("bandwidth", "rate"),
     ("latency", "delay"),
     ("mtu", "payload"),
     ("src", "from"),
     ("dst", "to"),
+    ("switch_override", "override"),
+    ("port_override", "override"),
+    ("link_override", "override"),
 ];
 
 /// "did you mean …?" if one of `valid` is near, else the list of them.
@@ -286,14 +289,20 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
         // A name much longer than all that is valid is near to none.
         .filter(|name| lower.len() <= 2 * name.len() + 8)
         .map(|name| {
-            (
-                strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
-                name,
-            )
+            let valid = name.to_lowercase();
+            let distance = strsim::damerau_levenshtein(&lower, &valid);
+            (distance, lower.chars().next() != valid.chars().next(), name)
         })
-        .min_by_key(|(distance, _)| *distance);
+        // Of names equally near, one that begins in the same way.
+        .min_by_key(|(distance, begins_otherwise, _)| (*distance, *begins_otherwise));
+    // Of three letters two others are another word.
+    let most = if lower.len() <= 3 {
+        1
+    } else {
+        2.max(found.len() / 3)
+    };
     match best {
-        Some((distance, name)) if distance <= 2.max(found.len() / 3) && distance < name.len() => {
+        Some((distance, _, name)) if distance <= most && distance < name.len() => {
             Some(format!("did you mean `{name}`?"))
         }
         _ if valid.is_empty() => None,
