@@ -36,10 +36,28 @@ pub(crate) fn why(run: &Run) -> Option<(String, String)> {
         size(red.kmin),
         size(red.kmax)
     );
+    // Flows meet the thresholds of a host's link first, and `suggest` sets the steps of the NIC, too.
+    let (rate, whose) = match hosts(run).filter(|hosts| *hosts > PAPERS && *hosts < fastest) {
+        Some(hosts) => (hosts, "for the links of hosts"),
+        None => (fastest, "for this rate"),
+    };
     let help = format!(
-        "`unpause suggest dcqcn --rate {fastest}` prints thresholds for this rate; set kmin and kmax in [scheme.dcqcn], also if you want to keep these values"
+        "`unpause suggest dcqcn --rate {rate}` prints parameters {whose}; set kmin and kmax in [scheme.dcqcn], also if you want to keep these values"
     );
     Some((message, help))
+}
+
+/// The rate of the fastest link of a host, but for those to NVSwitches.
+fn hosts(run: &Run) -> Option<Rate> {
+    let fabric = &run.config.fabric;
+    let is_host = |node: &u32| fabric.nodes[*node as usize] == NodeKind::Host;
+    let is_inside = |node: &u32| fabric.nvswitches.contains(node);
+    let links = fabric.links.iter();
+    let of_hosts = links.filter(|link| {
+        let ends = [link.a, link.b];
+        ends.iter().any(is_host) && !ends.iter().any(is_inside)
+    });
+    of_hosts.map(|link| link.rate).max()
 }
 
 /// The rate of the fastest link of a switch that marks; NVSwitches do not.

@@ -112,6 +112,29 @@ fn dcqcns_own_thresholds_at_a_link_that_is_faster_than_theirs() {
     }
 }
 
+/// The steps are those of the NIC: links between switches may be faster.
+#[test]
+fn thresholds_are_suggested_for_the_links_of_hosts() {
+    let help = |between_switches: &str| {
+        let delay = format!("1us\", rate = \"{between_switches}");
+        let source = FABRIC.replace("DELAY", &delay);
+        let source = ["SWITCH", "PFC", "SCHEME", "TRAFFIC"]
+            .iter()
+            .fold(source, |text, name| {
+                text.replace(&format!("\n{name}\n"), "\n")
+            });
+        let scenario = Scenario::parse(&source, Path::new("test.toml")).expect("a scenario");
+        let all = scenario.warnings();
+        let found = all.into_iter().find(|it| it.kind == "default-thresholds");
+        found.and_then(|it| it.help).expect("a hint")
+    };
+    let begins = "`unpause suggest dcqcn --rate 100Gbps` prints parameters for";
+    for (rate, whose) in [("400Gbps", "the links of hosts"), ("100Gbps", "this rate")] {
+        let help = help(rate);
+        assert!(help.starts_with(&format!("{begins} {whose};")), "{help}");
+    }
+}
+
 #[test]
 fn a_kmin_that_pause_never_lets_a_queue_reach() {
     let scheme = |kmin: &str| format!("dcqcn = {{ kmin = \"{kmin}\", kmax = \"4MB\" }}");
