@@ -29,6 +29,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                     .then(|| costs(&scenario, &Options::default(), Effort::Thorough));
                 let cost = cost.transpose().map_err(|error| vec![error])?;
                 let cost = cost.map(|runs| Cost::of_all(&runs));
+                let long = (cost.is_none() && !say.is_json()).then(|| of_long(&scenario));
                 told.push(json!({
                     "file": file.display().to_string(),
                     "ok": true,
@@ -50,7 +51,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                     );
                     say.tell(&text::wrapped(&said, text::columns()));
                 }
-                if let Some(cost) = cost {
+                if let Some(cost) = cost.or(long.flatten()) {
                     let said = format!("   {}\n", cost::text(&cost, scenario.runs().len(), None));
                     say.tell(&text::wrapped(&said, text::columns()));
                 }
@@ -92,6 +93,12 @@ fn programs(scenario: &Scenario) -> impl Iterator<Item = Value> {
             "bytes": program.bytes(),
         }))
     })
+}
+
+/// What a scenario takes, if that is much: nobody should start by mistake what takes hours.
+fn of_long(scenario: &Scenario) -> Option<Cost> {
+    let runs = costs(scenario, &Options::default(), Effort::Quick).ok()?;
+    Some(Cost::of_all(&runs)).filter(|cost| cost::is_long(cost, runs.len()))
 }
 
 /// What a sound scenario would run.

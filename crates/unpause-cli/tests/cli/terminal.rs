@@ -135,6 +135,25 @@ fn list_and_validate_answer_on_standard_output() {
         validate.contains("two.toml: ok: 2 runs (PFC, PFC+PCN); 4 nodes"),
         "{validate}"
     );
+    // Unasked only what takes minutes.
+    let short = text(&unpause(place.path(), &["validate", "two.toml"]).stdout);
+    assert!(!short.contains("packet-hops"), "{short}");
+    let hours = SCENARIO
+        .replace("\"200us\"", "\"2000s\"")
+        .replace("\"10us\"", "\"10ms\"");
+    let random = r#"
+[[traffic]]
+name = "random"
+kind = "poisson"
+from = "H0..H1"
+to = "H2"
+size = "1MB"
+load = 0.9
+load_of = "receivers"
+"#;
+    fs::write(place.path().join("hours.toml"), hours + random).unwrap();
+    let long = text(&unpause(place.path(), &["validate", "hours.toml"]).stdout);
+    assert!(long.contains("packet-hops of "), "{long}");
 }
 
 /// Five mistakes in one file, one in another, none in a third: all are told, and where.
