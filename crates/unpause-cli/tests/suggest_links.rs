@@ -169,6 +169,7 @@ fn the_documents_show_what_is_said() {
     for (name, expected) in [("pfc-thresholds.md", 2), ("rate-parameters.md", 2)] {
         let document = std::fs::read_to_string(documents.join(name)).unwrap();
         let mut shown = 0;
+        let mut all = String::new();
         for part in document.split("```sh\nunpause suggest ").skip(1) {
             let (line, rest) = part.split_once("\n```\n").unwrap();
             let Some(rest) = rest.strip_prefix("\n```text\n") else {
@@ -178,7 +179,12 @@ fn the_documents_show_what_is_said() {
             let (said, code) = suggest(place.path(), line);
             assert_eq!(code, 0, "{said}");
             assert!(said.contains(text), "{line}\n{said}");
+            all += &said;
             shown += 1;
+        }
+        for part in document.split("```toml\n[scheme.").skip(1) {
+            let (section, _) = part.split_once("```").unwrap();
+            assert!(all.contains(section), "{name}: {section}");
         }
         assert_eq!(shown, expected, "{name}");
     }

@@ -108,29 +108,42 @@ pub fn text(rate: Rate) -> String {
         .collect();
     format!(
         "link: {rate}\n\n{}\n\
+         In a scenario:\n\n{}\n\
          \"by rate\" is the suggestion; its source scales thresholds and steps with the rate of the link and of the NIC.\n\
          Marking must begin before PAUSE: with N senders, kmin must be below N x pfc.xoff. `unpause validate` warns if not.\n\
          Sources: simulation/run.py of alibaba-edu/High-Precision-Congestion-Control; Zhu et al., SIGCOMM 2015 (DCQCN);\n\
          files/build_templates/qos_config.j2 of sonic-net/sonic-buildimage.\n",
-        table(&lines)
+        table(&lines),
+        section(by_rate(rate), false)
     )
+}
+
+/// `[scheme.dcqcn]` with these values, perhaps with the formula behind each.
+fn section(set: Set, formulas: bool) -> String {
+    let mut text = "[scheme.dcqcn]\n".to_owned();
+    for (key, value, formula) in set.values {
+        let value = match value.parse::<u32>().is_ok() || value == "false" {
+            true => value,
+            false => format!("\"{value}\""),
+        };
+        let comment = if formulas {
+            format!(" # {formula}")
+        } else {
+            String::new()
+        };
+        text += &format!("{key} = {value}{comment}\n");
+    }
+    text
 }
 
 /// The three sets, each a scheme.
 pub fn comparison(rate: Rate) -> Comparison {
     let scheme = |set: Set| {
-        let mut text = format!(
-            "[[scheme]]\nname = \"DCQCN {}\"\ncongestion_control = \"dcqcn\"\n[scheme.dcqcn]\n",
+        let head = format!(
+            "[[scheme]]\nname = \"DCQCN {}\"\ncongestion_control = \"dcqcn\"\n",
             set.name
         );
-        for (key, value, formula) in set.values {
-            let value = match value.parse::<u32>().is_ok() || value == "false" {
-                true => value,
-                false => format!("\"{value}\""),
-            };
-            text += &format!("{key} = {value} # {formula}\n");
-        }
-        text + "\n"
+        format!("{head}{}\n", section(set, true))
     };
     Comparison {
         command: "dcqcn",

@@ -165,13 +165,25 @@ impl Setting {
     pub fn text(&self) -> String {
         format!(
             "link: {}; largest RTT: {}; flows that share a bottleneck: {}\n\n{}\n\
+             In a scenario:\n\n{}\n\
              The paper's parameters do not depend on the rate C; the lines from \"packets\" show their consequences.\n\
              Fewer than 20 packets in a period: 95 % means all of them. A smaller w_min swings less and recovers later.\n\
              Source: Cheng et al., NSDI 2020.\n",
             self.rate,
             self.rtt,
             self.flows,
-            table(&self.lines())
+            table(&self.lines()),
+            self.section("", "")
+        )
+    }
+
+    /// `[scheme.pcn]` with what differs from the defaults, and what is said of it.
+    fn section(&self, of_period: &str, of_w_min: &str) -> String {
+        format!(
+            "[scheme.pcn]\nperiod = \"{}\"{of_period}\nw_min = \"{}\"{of_w_min}\nmin_rate = \"{}\"\n",
+            self.rtt,
+            self.w_min_text(),
+            self.min_rate(),
         )
     }
 
@@ -192,12 +204,11 @@ impl Setting {
         let schemes = format!(
             "[[scheme]]\nname = \"PFC\"\n\n\
              [[scheme]]\nname = \"PCN defaults\"\ncongestion_control = \"pcn\"\n\n\
-             [[scheme]]\nname = \"PCN suggested\"\ncongestion_control = \"pcn\"\n[scheme.pcn]\n\
-             period = \"{}\" # the largest RTT\nw_min = \"{}\" # 0.1 / {} flows\nmin_rate = \"{}\"\n\n",
-            self.rtt,
-            self.w_min_text(),
-            self.flows,
-            self.min_rate(),
+             [[scheme]]\nname = \"PCN suggested\"\ncongestion_control = \"pcn\"\n{}\n",
+            self.section(
+                " # the largest RTT",
+                &format!(" # 0.1 / {} flows", self.flows)
+            )
         );
         Ok(Comparison {
             command: "pcn",
