@@ -41,6 +41,7 @@ mod dispatch;
 mod jitter;
 #[cfg(test)]
 mod link_buffers;
+mod parameters;
 mod timer;
 
 pub mod by_name;

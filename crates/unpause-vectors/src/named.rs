@@ -19,20 +19,9 @@ pub type Parameter = (&'static str, String, Option<String>);
 
 /// Mechanisms of a kind with their defaults.
 pub(crate) fn every_of(kind: Kind) -> Vec<(&'static str, Config)> {
-    let mut found = Vec::new();
-    // A search that never ends sees every name.
-    let mut names: Vec<&'static CStr> = Vec::new();
-    loop {
-        let mut at = 0;
-        let next = Config::find(kind, |_| {
-            at += 1;
-            at > names.len()
-        });
-        let Some((name, config)) = next else { break };
-        names.push(name);
-        found.push((name.to_str().unwrap_or_default(), config));
-    }
-    found
+    let all = Config::all(kind);
+    all.map(|(name, config)| (name.to_str().unwrap_or_default(), config))
+        .collect()
 }
 
 /// Every mechanism, by kind. Not `none`, which does nothing, nor `telemetry`, whose records are its port's.

@@ -2,8 +2,11 @@
 
 mod sprayed;
 
+use std::ffi::CStr;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use unpause_protocols::by_name::{self, Kind};
 use unpause_protocols::congestion_control::{
     self, Ack, CongestionControl, Hop, Loss, Mechanism, Path,
 };
@@ -296,58 +299,46 @@ fn pfc() -> String {
 
 /// A line for each mechanism, in the order of the library's lists.
 pub fn all() -> Vec<String> {
-    use congestion_control::Config as Control;
-    use congestion_point::Config as Point;
-    use notification_point::Config as Receiver;
-    // Where the trace would not show anything by default.
-    let dctcp_red = dctcp_red::Params {
-        threshold: dctcp_red::Threshold::Bytes(20_000),
-    };
-    let wred = wred::Params {
-        kmin: 5_000,
-        kmax: 60_000,
-        pmax: Fraction::of(1, 10),
-    };
-    let mut faults = faults::Params::random(Fraction::of(1, 100));
-    faults.mark[5] = 77;
-    let mut lines = vec![
-        congestion_point("none", &Point::None),
-        congestion_point("np-ecn", &Point::NpEcn(Default::default())),
-        congestion_point("red", &Point::Red(Default::default())),
-        congestion_point("wred", &Point::Wred(wred)),
-        congestion_point("qcn", &Point::Qcn(Default::default())),
-        congestion_point("dctcp-red", &Point::DctcpRed(dctcp_red)),
-        congestion_point("tcn", &Point::Tcn(Default::default())),
-        congestion_point("codel", &Point::Codel(Default::default())),
-        congestion_point("ecn-sharp", &Point::EcnSharp(Default::default())),
-        congestion_point("ecn-sharp-tofino", &Point::Tofino(Default::default())),
-        congestion_point("telemetry", &Point::Telemetry(Default::default())),
-        congestion_point("faults", &Point::Faults(faults)),
-        notification_point("none", &Receiver::None),
-        notification_point("pcn", &Receiver::Pcn(Default::default())),
-        notification_point("dcqcn", &Receiver::Dcqcn(Default::default())),
-        congestion_control("none", &Control::None),
-        congestion_control("pcn", &Control::Pcn(Default::default())),
-        congestion_control("qcn", &Control::Qcn(Default::default())),
-        congestion_control("dcqcn", &Control::Dcqcn(Default::default())),
-        congestion_control("dcqcn-nic", &Control::DcqcnNic(Default::default())),
-        congestion_control("timely", &Control::Timely(Default::default())),
-        congestion_control("hpcc", &Control::Hpcc(Default::default())),
-        congestion_control("powertcp", &Control::PowerTcp(Default::default())),
-        congestion_control(
-            "theta-powertcp",
-            &Control::ThetaPowerTcp(Default::default()),
-        ),
-        congestion_control("dctcp-rate", &Control::DctcpRate(Default::default())),
-        congestion_control("swift", &Control::Swift(Default::default())),
-        congestion_control("newreno", &Control::NewReno(Default::default())),
-        congestion_control("ecn-tcp", &Control::EcnTcp(Default::default())),
-        congestion_control("cubic", &Control::Cubic(Default::default())),
-        congestion_control("dctcp", &Control::Dctcp(Default::default())),
+    let kinds = [
+        Kind::CongestionPoint,
+        Kind::NotificationPoint,
+        Kind::CongestionControl,
     ];
+    let line = |(name, config): (&CStr, by_name::Config)| {
+        let name = name.to_str().expect("names are ASCII");
+        match config {
+            by_name::Config::CongestionPoint(it) => congestion_point(name, &set(it)),
+            by_name::Config::NotificationPoint(it) => notification_point(name, &it),
+            by_name::Config::CongestionControl(it) => congestion_control(name, &it),
+            _ => unreachable!("of these kinds"),
+        }
+    };
+    let all = kinds.into_iter().flat_map(by_name::Config::all);
+    let mut lines: Vec<String> = all.map(line).collect();
     lines.push(pfc());
     lines.extend(sprayed::all());
     lines
+}
+
+/// Other parameters where the trace would not show anything by default.
+fn set(config: congestion_point::Config) -> congestion_point::Config {
+    use congestion_point::Config as Point;
+    match config {
+        Point::DctcpRed(_) => Point::DctcpRed(dctcp_red::Params {
+            threshold: dctcp_red::Threshold::Bytes(20_000),
+        }),
+        Point::Wred(_) => Point::Wred(wred::Params {
+            kmin: 5_000,
+            kmax: 60_000,
+            pmax: Fraction::of(1, 10),
+        }),
+        Point::Faults(_) => {
+            let mut faults = faults::Params::random(Fraction::of(1, 100));
+            faults.mark[5] = 77;
+            Point::Faults(faults)
+        }
+        other => other,
+    }
 }
 
 /// What `tests/trace.c` prints of each kind of frame: its fields, and the bytes that `unpause-wire` builds.

@@ -9,10 +9,10 @@ use crate::congestion_control::nscc;
 use crate::flow_control::pfc;
 use crate::{congestion_control, congestion_point, notification_point, spraying};
 
-mod parameters;
+mod fields;
 
-use parameters::Parameters as _;
-pub use parameters::{Parameter, Visitor};
+use crate::parameters::Parameters as _;
+pub use crate::parameters::{Parameter, Visitor};
 
 /// A kind of mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,90 +72,23 @@ pub enum Config {
     SprayedWindow(nscc::Params),
 }
 
-/// The mechanisms of one kind by name, and their parameters; a variant left out does not compile. PINT
-/// is `without`: its state is of ports, and what it writes into packets their owner's. So is NSCC, a kind of its own.
-macro_rules! mechanisms {
-    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+ $(without $($Absent:ident),+)?) => {
-        fn $of() -> impl Iterator<Item = (&'static CStr, $module::Config)> {
-            use $module::Config;
-            let all = [(c"none", Config::None), $(($name, Config::$Variant(Default::default())),)+];
-            all.into_iter()
-        }
-
-        fn $visit(config: &mut $module::Config, visitor: Visitor<'_>) {
-            match config {
-                $module::Config::None $($(| $module::Config::$Absent(_))+)? => {}
-                $($module::Config::$Variant(params) => params.visit(visitor),)+
-            }
-        }
-    };
-}
-
-mechanisms! {
-    congestion_points, visit_congestion_point for congestion_point: None,
-    c"np-ecn" NpEcn,
-    c"red" Red,
-    c"wred" Wred,
-    c"qcn" Qcn,
-    c"dctcp-red" DctcpRed,
-    c"tcn" Tcn,
-    c"codel" Codel,
-    c"ecn-sharp" EcnSharp,
-    c"ecn-sharp-tofino" Tofino,
-    c"telemetry" Telemetry,
-    c"faults" Faults,
-    without Pint
-}
-
-mechanisms! {
-    notification_points, visit_notification_point for notification_point: None,
-    c"pcn" Pcn,
-    c"dcqcn" Dcqcn,
-}
-
-mechanisms! {
-    congestion_controls, visit_congestion_control for congestion_control: None,
-    c"pcn" Pcn,
-    c"qcn" Qcn,
-    c"dcqcn" Dcqcn,
-    c"dcqcn-nic" DcqcnNic,
-    c"timely" Timely,
-    c"hpcc" Hpcc,
-    c"powertcp" PowerTcp,
-    c"theta-powertcp" ThetaPowerTcp,
-    c"dctcp-rate" DctcpRate,
-    c"swift" Swift,
-    c"newreno" NewReno,
-    c"ecn-tcp" EcnTcp,
-    c"cubic" Cubic,
-    c"dctcp" Dctcp,
-    without Pint, Nscc
-}
-
-mechanisms! {
-    sprayings, visit_spraying for spraying: None,
-    c"oblivious" Oblivious,
-    c"bitmap" Bitmap,
-    c"reps" Reps,
-}
-
 impl Config {
     /// The first mechanism of a kind for whose name `is` holds, with its defaults.
     pub fn find(kind: Kind, mut is: impl FnMut(&CStr) -> bool) -> Option<(&'static CStr, Self)> {
         match kind {
-            Kind::CongestionPoint => congestion_points()
+            Kind::CongestionPoint => congestion_point::named()
                 .find(|(name, _)| is(name))
                 .map(|(name, it)| (name, Self::CongestionPoint(it))),
-            Kind::NotificationPoint => notification_points()
+            Kind::NotificationPoint => notification_point::named()
                 .find(|(name, _)| is(name))
                 .map(|(name, it)| (name, Self::NotificationPoint(it))),
-            Kind::CongestionControl => congestion_controls()
+            Kind::CongestionControl => congestion_control::named()
                 .find(|(name, _)| is(name))
                 .map(|(name, it)| (name, Self::CongestionControl(it))),
             Kind::FlowControl => {
                 is(c"pfc").then(|| (c"pfc", Self::FlowControl(pfc::Params::default())))
             }
-            Kind::Spraying => sprayings()
+            Kind::Spraying => spraying::named()
                 .find(|(name, _)| is(name))
                 .map(|(name, it)| (name, Self::Spraying(it))),
             Kind::SprayedWindow => {
@@ -164,14 +97,25 @@ impl Config {
         }
     }
 
+    /// Every mechanism of a kind, with its defaults.
+    pub fn all(kind: Kind) -> impl Iterator<Item = (&'static CStr, Self)> {
+        (0_usize..).map_while(move |before| {
+            let mut seen = 0;
+            Self::find(kind, |_| {
+                seen += 1;
+                seen > before
+            })
+        })
+    }
+
     /// Calls `visitor` with one parameter after the other, always in the same order.
     pub fn visit(&mut self, visitor: Visitor<'_>) {
         match self {
-            Self::CongestionPoint(it) => visit_congestion_point(it, visitor),
-            Self::NotificationPoint(it) => visit_notification_point(it, visitor),
-            Self::CongestionControl(it) => visit_congestion_control(it, visitor),
+            Self::CongestionPoint(it) => congestion_point::visit(it, visitor),
+            Self::NotificationPoint(it) => notification_point::visit(it, visitor),
+            Self::CongestionControl(it) => congestion_control::visit(it, visitor),
             Self::FlowControl(it) => it.visit(visitor),
-            Self::Spraying(it) => visit_spraying(it, visitor),
+            Self::Spraying(it) => spraying::visit(it, visitor),
             Self::SprayedWindow(it) => it.visit(visitor),
         }
     }

@@ -9,6 +9,7 @@ use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
 use crate::notification::Notification;
+use crate::parameters::named;
 use crate::units::{Fraction, Rate, Time};
 
 pub mod cubic;
@@ -71,6 +72,42 @@ mechanisms! {
     Cubic(cubic::Cubic),
     /// DCTCP: cuts it by half the share of marked bytes.
     Dctcp(dctcp::Dctcp),
+}
+
+// For C and the test vectors. PINT's numbers are their owner's, and NSCC is a kind of its own there.
+named! {
+    congestion_control:
+    c"pcn" Pcn of pcn { w_min, w_max, min_rate, rec_rate_unit },
+    c"qcn" Qcn of qcn {
+        gd_log2, min_decrease_factor, fr_threshold, fr_strict, byte_reset, time_reset, rate_ai, rate_hai, min_rate
+    },
+    c"dcqcn" Dcqcn of dcqcn {
+        g, alpha_init, alpha_order, alpha_timer, increase_timer, byte_counter, fr_threshold, clamp_target, rate_ai,
+        rate_hai, min_rate, cnp_on_ack
+    },
+    c"dcqcn-nic" DcqcnNic of dcqcn_nic {
+        g, alpha_timer, cut_interval, increase_timer, fr_threshold, clamp_target, rate_ai, rate_hai, min_rate,
+        cnp_on_ack
+    },
+    c"timely" Timely of timely {
+        variant, ewma, t_low, t_high, min_rtt, delta, beta, hai_after, hai_factor, hai_delta, segment_bytes,
+        min_rate
+    },
+    c"hpcc" Hpcc of hpcc {
+        base_rtt, window, per_path, fixed_window, u_target, mi_thresh, fast_react, multi_rate, sample_feedback,
+        tx_unit, queue_unit, unknown_rate, rate_ai, min_rate
+    },
+    c"powertcp" PowerTcp of power_tcp { base_rtt, gamma, rate_ai, min_rate },
+    c"theta-powertcp" ThetaPowerTcp of theta_power_tcp { base_rtt, gamma, rate_ai, min_rate },
+    c"dctcp-rate" DctcpRate of dctcp_rate { g_log2, rate_ai, min_rate },
+    c"swift" Swift of swift {
+        base_target, fs_range, fs_min_cwnd, fs_max_cwnd, ai, beta, max_mdf, min_cwnd, retx_reset_threshold
+    },
+    c"newreno" NewReno of newreno {},
+    c"ecn-tcp" EcnTcp of ecn_tcp {},
+    c"cubic" Cubic of cubic { c, beta, fast_convergence, ecn },
+    c"dctcp" Dctcp of dctcp { g_log2, alpha_init },
+    without Pint, Nscc
 }
 
 impl Settings for Config {

@@ -6,6 +6,7 @@ use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
 use crate::ledger::{Ledger, Show};
+use crate::parameters::named;
 use crate::units::{Rate, Time};
 
 pub mod codel;
@@ -55,6 +56,23 @@ mechanisms! {
     Pint(pint::Pint),
     /// Drops at random with a fixed probability, and drops and marks of chosen packets.
     Faults(faults::Faults),
+}
+
+// For C and the test vectors. PINT's state is of ports, and what it writes into packets is their owner's.
+named! {
+    congestion_point:
+    c"np-ecn" NpEcn of np_ecn { mark_basis, mark_above },
+    c"red" Red of red { kmin, kmax, pmax },
+    c"wred" Wred of wred { kmin, kmax, pmax },
+    c"qcn" Qcn of qcn { q_eq, weight, sample_base, quantisation, mode, interval },
+    c"dctcp-red" DctcpRed of dctcp_red { threshold },
+    c"tcn" Tcn of tcn { threshold },
+    c"codel" Codel of codel { target, interval, spared_bytes, clock_shift },
+    c"ecn-sharp" EcnSharp of ecn_sharp { instantaneous, pst_target, pst_interval, variant, signal },
+    c"ecn-sharp-tofino" Tofino of tofino { ins_target, pst_target, pst_interval, load },
+    c"telemetry" Telemetry of telemetry {},
+    c"faults" Faults of faults { drop_probability, drop, mark },
+    without Pint
 }
 
 impl Config {

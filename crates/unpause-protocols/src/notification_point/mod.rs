@@ -5,6 +5,7 @@
 use crate::dispatch::mechanisms;
 use crate::ledger::{Ledger, Show};
 use crate::notification::Notification;
+use crate::parameters::named;
 use crate::units::Time;
 
 pub mod dcqcn;
@@ -23,6 +24,13 @@ mechanisms! {
     Pcn(pcn::Pcn),
     /// DCQCN: a CNP per interval with marked packets.
     Dcqcn(dcqcn::Dcqcn),
+}
+
+// For C and the test vectors.
+named! {
+    notification_point:
+    c"pcn" Pcn of pcn { period, congested_above_percent, rec_rate_unit },
+    c"dcqcn" Dcqcn of dcqcn { cnp_interval, np_poll },
 }
 
 impl NotificationPoint {

@@ -14,6 +14,7 @@
 use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
+use crate::parameters::named;
 use crate::units::Time;
 
 pub mod bitmap;
@@ -35,6 +36,14 @@ mechanisms! {
     Bitmap(bitmap::Bitmap),
     /// REPS: values that have come back without a mark.
     Reps(reps::Reps),
+}
+
+// For C and the test vectors.
+named! {
+    spraying:
+    c"oblivious" Oblivious of oblivious { paths },
+    c"bitmap" Bitmap of bitmap { paths },
+    c"reps" Reps of reps { paths, freeze },
 }
 
 impl Config {

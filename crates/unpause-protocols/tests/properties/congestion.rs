@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::{fraction, rate, rng, time};
 use congestion_point::{Config, codel, dctcp_red, ecn_sharp, np_ecn, qcn, red, tcn, tofino, wred};
 use proptest::prelude::*;
+use unpause_protocols::by_name;
 use unpause_protocols::congestion_point::culprit::{CulpritArray, Word};
 use unpause_protocols::congestion_point::{
     self, CongestionPoint, Mechanism as _, Packet, Queue, Verdict,
@@ -69,6 +70,16 @@ fn waiting_config() -> impl Strategy<Value = Config> {
             })
         }),
     ]
+}
+
+/// Each congestion point with its defaults.
+fn by_name() -> impl Strategy<Value = Config> {
+    let points = by_name::Config::all(by_name::Kind::CongestionPoint);
+    let points = points.map(|(_, config)| match config {
+        by_name::Config::CongestionPoint(point) => point,
+        _ => unreachable!("it is a congestion point"),
+    });
+    prop::sample::select(points.collect::<Vec<_>>())
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -164,7 +175,7 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     #[test]
     fn no_order_of_events_panics_and_only_ect_packets_are_marked(
-        config in prop_oneof![config(), waiting_config()],
+        config in prop_oneof![config(), waiting_config(), by_name()],
         events in prop::collection::vec((time(), event()), 0..100),
     ) {
         let mut rng = rng();

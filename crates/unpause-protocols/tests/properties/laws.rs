@@ -1,11 +1,9 @@
 //! Laws: rates and windows within bounds, timers that move on.
 
 use super::{fraction, rate, rng, time};
-use congestion_control::{
-    Config, cubic, dcqcn, dcqcn_nic, dctcp_rate, hpcc, pcn, pint, power_tcp, qcn, swift,
-    theta_power_tcp, timely,
-};
+use congestion_control::{Config, cubic, dcqcn, dcqcn_nic, pcn, pint, qcn, swift, timely};
 use proptest::prelude::*;
+use unpause_protocols::by_name;
 use unpause_protocols::congestion_control::{
     self, Ack, CongestionControl, Loss, Mechanism as _, Path,
 };
@@ -167,26 +165,28 @@ fn rate_of_windows() -> Rate {
     Rate::from_bps(u64::MAX)
 }
 
+/// Each law with its defaults, and its minimum rate.
+fn by_name() -> impl Strategy<Value = (Config, Rate)> {
+    let laws = by_name::Config::all(by_name::Kind::CongestionControl);
+    let laws = laws.map(|(name, mut law)| {
+        let value = law.parameter(|it| it == c"min_rate", |it| it.value);
+        let min_rate = match (name.to_bytes(), value.flatten()) {
+            (b"none", _) => Rate::ZERO,
+            (b"swift", _) => Rate::from_bps(1),
+            (_, Some(bps)) => Rate::from_bps(bps),
+            (_, None) => rate_of_windows(),
+        };
+        match law {
+            by_name::Config::CongestionControl(law) => (law, min_rate),
+            _ => unreachable!("a law is a congestion control"),
+        }
+    });
+    prop::sample::select(laws.collect::<Vec<_>>())
+}
+
 /// A configuration and its minimum rate.
 fn config() -> impl Strategy<Value = (Config, Rate)> {
     prop_oneof![
-        Just((Config::None, Rate::ZERO)),
-        Just((
-            Config::Pcn(pcn::Params::default()),
-            pcn::Params::default().min_rate
-        )),
-        Just((
-            Config::Qcn(qcn::Params::default()),
-            qcn::Params::default().min_rate
-        )),
-        Just((
-            Config::Dcqcn(dcqcn::Params::default()),
-            dcqcn::Params::default().min_rate
-        )),
-        Just((
-            Config::Timely(timely::Params::default()),
-            timely::Params::default().min_rate
-        )),
         pcn_params().prop_map(|params| (Config::Pcn(params), params.min_rate)),
         qcn_params().prop_map(|params| (Config::Qcn(params), params.min_rate)),
         dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
@@ -209,29 +209,11 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
         swift_params().prop_map(|params| (Config::Swift(params), Rate::from_bps(1))),
         cubic_params().prop_map(|params| (Config::Cubic(params), rate_of_windows())),
         Just((
-            Config::Hpcc(Default::default()),
-            hpcc::Params::default().min_rate
-        )),
-        Just((
             Config::Pint(Default::default()),
             pint::Params::default().min_rate
         )),
-        Just((
-            Config::PowerTcp(Default::default()),
-            power_tcp::Params::default().min_rate
-        )),
-        Just((
-            Config::ThetaPowerTcp(Default::default()),
-            theta_power_tcp::Params::default().min_rate
-        )),
         Just((Config::Nscc(Default::default()), rate_of_windows())),
-        Just((
-            Config::DctcpRate(Default::default()),
-            dctcp_rate::Params::default().min_rate
-        )),
-        Just((Config::NewReno(Default::default()), rate_of_windows())),
-        Just((Config::EcnTcp(Default::default()), rate_of_windows())),
-        Just((Config::Dctcp(Default::default()), rate_of_windows())),
+        by_name(),
     ]
 }
 

@@ -69,19 +69,8 @@ fn messages(law: &congestion_control::Config) -> Vec<Message> {
             })
             .collect(),
         Config::Dcqcn(_) | Config::DcqcnNic(_) => vec![Message::Cnp],
-        Config::None
-        | Config::Timely(_)
-        | Config::Hpcc(_)
-        | Config::Pint(_)
-        | Config::PowerTcp(_)
-        | Config::ThetaPowerTcp(_)
-        | Config::Nscc(_)
-        | Config::DctcpRate(_)
-        | Config::Swift(_)
-        | Config::NewReno(_)
-        | Config::EcnTcp(_)
-        | Config::Cubic(_)
-        | Config::Dctcp(_) => Vec::new(),
+        // No message changes anything for any other.
+        _ => Vec::new(),
     }
 }
 
@@ -389,4 +378,42 @@ fn random(config: &Config, hears: &Hears, when: &str, beginning: u64, cases: &mu
         }
     }
     script.end(cases);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unpause_protocols::by_name::Kind;
+
+    #[test]
+    fn laws_without_messages_do_not_hear_any() {
+        let all = [
+            Message::Cnp,
+            Message::PcnIncrease,
+            Message::PcnDecrease { rec_rate: 1_000 },
+            Message::Qcn {
+                qfb: 63,
+                q_offset_bytes: -26_000,
+                q_delta_bytes: 63_000,
+            },
+        ];
+        let mut deaf = 0;
+        for (name, config) in Config::all(Kind::CongestionControl) {
+            let Config::CongestionControl(law) = &config else {
+                unreachable!("a law is a congestion control");
+            };
+            if !messages(law).is_empty() {
+                continue;
+            }
+            deaf += 1;
+            let path = Path::new(Rate::from_bps(LINE_RATE_BPS), PACKET_BYTES);
+            let mut state = CongestionControl::new(law, &path);
+            let before = format!("{state:?}");
+            for message in all.iter().filter_map(|it| Option::from(*it)) {
+                state.on_notification(Time::ZERO, &message, &mut chance());
+                assert_eq!(format!("{state:?}"), before, "{name:?}: {message:?}");
+            }
+        }
+        assert!(deaf > 5);
+    }
 }
