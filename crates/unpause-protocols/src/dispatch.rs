@@ -89,6 +89,15 @@ macro_rules! mechanisms {
             };
         }
 
+        #[allow(unused_macros, reason = "not every kind is asked before there is a state")]
+        macro_rules! ask {
+            ($d config:expr, $d it:ident => $d call:expr) => {
+                match $d config {
+                    $(Config::$Variant($d it) => $d call,)+
+                }
+            };
+        }
+
         macro_rules! dispatch {
             ($d point:expr, $d it:ident => $d call:expr) => {
                 match $d point {

@@ -1,6 +1,6 @@
 //! Who may transmit at all.
 
 pub mod capfc;
-pub mod cbfc;
+pub mod credits;
 pub mod pfc;
 pub mod watchdog;

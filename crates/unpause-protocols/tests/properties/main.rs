@@ -2,6 +2,7 @@
 
 mod capfc;
 mod congestion;
+mod credits;
 mod flow_control;
 mod laws;
 mod links;

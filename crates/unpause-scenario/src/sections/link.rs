@@ -1,6 +1,7 @@
 //! `[link]`: what stops the sender at the far end of a link, and what becomes of corrupted frames.
 
-use unpause_protocols::flow_control::cbfc::Params;
+use unpause_protocols::flow_control::credits;
+use unpause_protocols::flow_control::credits::cbfc::Params;
 use unpause_protocols::loss_recovery::llr;
 use unpause_sim::config::{CbfcConfig, RetryConfig};
 
@@ -83,7 +84,7 @@ pub(crate) fn cbfc(file: &Link) -> Option<CbfcConfig> {
         params.update_spacing_bytes = spacing.0.try_into().unwrap_or(u32::MAX);
     }
     Some(CbfcConfig {
-        params,
+        params: credits::Config::Cbfc(params),
         buffer_bytes: file.credit_buffer.value().map(|it| it.0),
     })
 }

@@ -1,13 +1,13 @@
 //! Credits instead of PFC.
 
-use unpause_protocols::flow_control::cbfc;
+use unpause_protocols::flow_control::credits;
 
 /// Credit-based flow control (CBFC) of all lossless priorities of all links, instead of PFC.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CbfcConfig {
     /// Of both ends of each link.
-    pub params: cbfc::Params,
+    pub params: credits::Config,
     /// Buffer of each lossless (ingress port, priority), bytes. `None`: what fills the link, by
-    /// [`cbfc::Params::full_rate_bytes`], in whole frames of the largest size.
+    /// [`credits::Settings::full_rate_bytes`], in whole frames of the largest size.
     pub buffer_bytes: Option<u64>,
 }

@@ -1,6 +1,6 @@
 //! Credit-based flow control: where packets and updates of links meet what is counted of them.
 
-use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
+use unpause_protocols::flow_control::credits::UPDATE_BYTES;
 use unpause_protocols::units::Time;
 
 use crate::engine::window::Window;

@@ -1,7 +1,7 @@
-//! Credit-based flow control: what both ends of each link count. It lies here, not with the nodes, so that nodes without it
-//! have nothing more to look at: their packets are counted where all go that need more than to be passed on.
+//! Credits of links: what both ends of each link count. It lies here, not with the nodes, so that nodes without it have nothing
+//! more to look at: their packets are counted where all go that need more than to be passed on.
 
-use unpause_protocols::flow_control::cbfc::{Params, Receiver, Sender, Updates};
+use unpause_protocols::flow_control::credits::{CHANNELS, Credits, Mechanism as _};
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
@@ -13,19 +13,17 @@ use crate::plan::Plan;
 pub struct LinkCredits {
     /// By port of the fabric; empty if the run has PFC.
     of: Vec<Option<Box<PortCredits>>>,
-    params: Params,
     /// Bit c set: class c has credits.
     lossless: u8,
-    /// Credits of the largest frame.
+    /// Bytes of the largest frame.
     largest: u32,
 }
 
 /// Of one port.
 #[derive(Debug)]
 struct PortCredits {
-    /// By class: what goes out, and what has come in.
-    classes: Vec<(Sender, Receiver)>,
-    updates: Updates,
+    /// By class.
+    credits: Credits,
     /// A timer runs for the next update.
     armed: bool,
 }
@@ -40,21 +38,17 @@ impl LinkCredits {
             let (node, _) = plan.ports.place(port);
             owns(node).then(|| {
                 let link = &plan.ports.transmitters[port as usize];
-                let limit = plan.credit_limit(link.speed, link.delay);
-                let classes = plan.classes.count();
-                let spacing = config.params.update_spacing(link.speed.rate());
+                let buffer = plan.credit_buffer(link.speed, link.delay);
                 Box::new(PortCredits {
-                    classes: vec![(Sender::new(limit), Receiver::new()); classes],
-                    updates: Updates::new(spacing),
+                    credits: Credits::new(&config.params, buffer, link.speed.rate()),
                     armed: false,
                 })
             })
         });
         Self {
             of: of.collect(),
-            params: config.params,
             lossless: plan.classes.lossless,
-            largest: config.params.credits(plan.config.largest_frame_bytes()),
+            largest: plan.config.largest_frame_bytes(),
         }
     }
 
@@ -73,21 +67,21 @@ impl LinkCredits {
         self.are_unused() || self.lossless >> class & 1 == 0
     }
 
-    /// True if a packet of this many bytes of `class` may start at `port`, once another of `before` bytes has.
+    /// True if a packet of this many bytes of `class` may start at `port`, once another of `before` bytes has; 0: once none has.
     pub fn may_send(&mut self, port: GlobalPort, class: u8, before: u32, bytes: u32) -> bool {
         if self.lets_pass(class) {
             return true;
         }
-        let credits = self.params.credits(before) + self.params.credits(bytes);
+        let before = (before > 0).then_some(before);
         let port = self.port(port);
-        port.is_none_or(|it| it.classes[usize::from(class)].0.may_send(credits))
+        port.is_none_or(|it| it.credits.may_send(class, before, bytes))
     }
 
     /// True if the largest frame of `class` may start at `port`.
     pub fn may_send_any(&mut self, port: GlobalPort, class: u8) -> bool {
         let largest = self.largest;
         let port = self.port(port);
-        port.is_none_or(|it| it.classes[usize::from(class)].0.may_send(largest))
+        port.is_none_or(|it| it.credits.may_send(class, None, largest))
     }
 
     /// A packet starts at `port`.
@@ -95,9 +89,8 @@ impl LinkCredits {
         if self.lets_pass(class) {
             return;
         }
-        let credits = self.params.credits(bytes);
         if let Some(port) = self.port(port) {
-            port.classes[usize::from(class)].0.on_sent(credits);
+            port.credits.on_sent(class, bytes);
         }
     }
 
@@ -106,38 +99,31 @@ impl LinkCredits {
         if self.lets_pass(class) {
             return;
         }
-        let credits = self.params.credits(bytes);
         if let Some(port) = self.port(port) {
-            port.classes[usize::from(class)].0.on_lost(credits);
+            port.credits.on_lost(class, bytes);
         }
     }
 
     /// A packet has come in by `port`.
     pub fn on_packet(&mut self, port: GlobalPort, class: u8, bytes: u32) {
-        let credits = self.params.credits(bytes);
         if let Some(port) = self.port(port) {
-            let (sender, receiver) = &mut port.classes[usize::from(class)];
-            receiver.on_packet(credits);
-            // Both directions of a link have the same buffer.
-            debug_assert!(receiver.held() <= sender.limit(), "there is room for it");
+            port.credits.on_packet(class, bytes);
         }
     }
 
     /// A packet that came in by `port` leaves the buffer: answers when a timer for the update has to run out, if one has to
     /// be set.
     pub fn on_freed(&mut self, now: Time, port: GlobalPort, class: u8, bytes: u32) -> Option<Time> {
-        let credits = self.params.credits(bytes);
         let port = self.port(port)?;
-        port.classes[usize::from(class)].1.on_freed(credits);
-        port.updates.on_freed(now, class);
+        port.credits.on_freed(now, class, bytes);
         let arms = !std::mem::replace(&mut port.armed, true);
-        arms.then(|| port.updates.next_timer())
+        arms.then(|| port.credits.next_timer())
     }
 
     /// An update has come in by `port`.
-    pub fn on_update(&mut self, port: GlobalPort, class: u8, freed: u32) {
+    pub fn on_update(&mut self, port: GlobalPort, class: u8, says: u32) {
         if let Some(port) = self.port(port) {
-            port.classes[usize::from(class)].0.on_update(freed);
+            port.credits.on_update(class, says);
         }
     }
 
@@ -149,25 +135,24 @@ impl LinkCredits {
         classes: &[(u8, u32)],
     ) -> Option<Time> {
         let port = self.port(port)?;
-        for (class, _) in classes {
-            port.updates.on_freed(now, *class);
+        for (class, said) in classes {
+            port.credits.on_update_lost(now, *class, *said);
         }
         port.armed = true;
         // Later than this one even if updates need no distance.
-        Some(port.updates.next_timer().max(now + Time::from_ns(1)))
+        Some(port.credits.next_timer().max(now + Time::from_ns(1)))
     }
 
-    /// The update that is due at `port`: what each class has freed of which it speaks.
+    /// The update that is due at `port`: what it says of each class of which it speaks.
     pub fn take_update(&mut self, now: Time, port: GlobalPort) -> Vec<(u8, u32)> {
         let Some(port) = self.port(port) else {
             return Vec::new();
         };
         port.armed = false;
-        let due = port.updates.on_timer(now);
-        let classes = (0..).zip(&port.classes);
+        let due = port.credits.on_timer(now);
+        let classes = (0..CHANNELS as u8).filter(|class| due >> class & 1 == 1);
         classes
-            .filter(|(class, _)| due >> class & 1 == 1)
-            .map(|(class, (_, receiver))| (class, receiver.freed()))
+            .map(|class| (class, port.credits.update(class)))
             .collect()
     }
 }

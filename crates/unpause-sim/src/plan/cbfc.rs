@@ -1,6 +1,7 @@
 //! What must be so where links have credits.
 
-use unpause_protocols::flow_control::cbfc::{self, MAX_LIMIT};
+use unpause_protocols::flow_control::credits::cbfc;
+use unpause_protocols::flow_control::credits::{self, Settings as _};
 
 use crate::config::invalid::{Invalid, bytes};
 use crate::config::{AckPriority, Config, NicModel, SwitchModel};
@@ -56,7 +57,10 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             .and("events", "links change")
             .help(help));
     }
-    check_sizes(config, &credits.params, credits.buffer_bytes)
+    match &credits.params {
+        credits::Config::Cbfc(params) => check_parameters(params)?,
+    }
+    check_buffer(config, &credits.params, credits.buffer_bytes)
 }
 
 fn check_switches(config: &Config) -> Result<(), Invalid> {
@@ -141,7 +145,7 @@ fn check_hosts(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn check_sizes(config: &Config, params: &cbfc::Params, buffer: Option<u64>) -> Result<(), Invalid> {
+fn check_parameters(params: &cbfc::Params) -> Result<(), Invalid> {
     if params.credit_bytes == 0 {
         return Err(Invalid::zero(SIZE).label("a credit stands for some bytes"));
     }
@@ -158,12 +162,19 @@ fn check_sizes(config: &Config, params: &cbfc::Params, buffer: Option<u64>) -> R
             bytes(MOST_SPACING.into())
         )));
     }
+    Ok(())
+}
+
+fn check_buffer(
+    config: &Config,
+    params: &credits::Config,
+    buffer: Option<u64>,
+) -> Result<(), Invalid> {
     let Some(buffer) = buffer else {
         return Ok(());
     };
-    let credit = u64::from(params.credit_bytes);
-    let least = u64::from(params.credits(config.largest_frame_bytes())) * credit;
-    let most = u64::from(MAX_LIMIT) * credit;
+    let least = params.taken(config.largest_frame_bytes());
+    let most = params.counted(u64::MAX);
     if buffer < least {
         let message = format!("no frame of {} could ever start", bytes(least));
         return Err(Invalid::new(BUFFER, message).label(format!(
@@ -173,8 +184,7 @@ fn check_sizes(config: &Config, params: &cbfc::Params, buffer: Option<u64>) -> R
     }
     if buffer > most {
         let message = format!("credits cannot count a buffer of {}", bytes(buffer));
-        return Err(Invalid::new(BUFFER, message)
-            .label(format!("at most {}: counters have 20 bits", bytes(most))));
+        return Err(Invalid::new(BUFFER, message).label(format!("at most {}", bytes(most))));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ pub mod dependency;
 pub mod sampling;
 pub mod schedule;
 
-use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
+use unpause_protocols::flow_control::credits::UPDATE_BYTES;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
@@ -251,7 +251,7 @@ impl<'a> Plan<'a> {
         let lossless = self.switch_settings(node).lossless;
         let ports = self.ports.transmitters_of(node).iter();
         if self.config.switch.cbfc.is_some() {
-            let buffers = ports.map(|port| self.credit_bytes(port.speed, port.delay));
+            let buffers = ports.map(|port| self.credit_buffer(port.speed, port.delay));
             let each = u64::from(lossless.count_ones());
             return buffers.map(|buffer| each * buffer).sum();
         }

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use unpause_protocols::flow_control::cbfc::Params;
+use unpause_protocols::flow_control::credits::cbfc::Params;
+use unpause_protocols::flow_control::credits::{Config as Credits, Settings as _};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{
     AckPriority, CbfcConfig, Config, DeadlockProbe, NicModel, PipelineConfig, SwitchModel,
@@ -17,13 +18,21 @@ use crate::ranks::assert_ranks_do_not_matter;
 use crate::threads::assert_threads_do_not_matter;
 
 pub fn credits(buffer_bytes: Option<u64>) -> Option<CbfcConfig> {
+    credits_with(params(), buffer_bytes)
+}
+
+fn credits_with(params: Params, buffer_bytes: Option<u64>) -> Option<CbfcConfig> {
     Some(CbfcConfig {
-        params: Params {
-            credit_bytes: 8,
-            ..Params::default()
-        },
+        params: Credits::Cbfc(params),
         buffer_bytes,
     })
+}
+
+fn params() -> Params {
+    Params {
+        credit_bytes: 8,
+        ..Params::default()
+    }
 }
 
 /// Nothing is lost, and nobody sends PAUSE.
@@ -67,14 +76,11 @@ fn the_rate_of_a_long_link_is_that_of_the_closed_form() {
         let round_trip = slot + delay + delay + gbps(100).time_for(8);
         for packets in [1, 2, 5, 12, 25, 100, 250] {
             let mut config = long_link(delay);
-            config.switch.cbfc = credits(Some(packets * FRAME));
-            config
-                .switch
-                .cbfc
-                .as_mut()
-                .unwrap()
-                .params
-                .update_spacing_bytes = 0;
+            let params = Params {
+                update_spacing_bytes: 0,
+                ..params()
+            };
+            config.switch.cbfc = credits_with(params, Some(packets * FRAME));
             let starts = starts(&config);
             let apart = packets as usize;
             let busy = Time::from_ps(slot.as_ps() * packets);
@@ -103,8 +109,7 @@ fn default_buffers_fill_the_link() {
                 / gbps(100).time_for(FRAME).as_ps() as f64
         };
         assert!((slots(&starts(&config)) - 1.0).abs() < 1e-9);
-        let params = &config.switch.cbfc.unwrap().params;
-        let bytes = params.full_rate_bytes(gbps(100), delay, FRAME);
+        let bytes = params().full_rate_bytes(gbps(100), delay, FRAME);
         let packets = bytes.div_ceil(FRAME);
         config.switch.cbfc = credits(Some((packets - 1) * FRAME));
         assert!(slots(&starts(&config)) > 1.0 + 1e-9, "{delay}");
@@ -268,13 +273,22 @@ fn what_cannot_have_credits_is_refused() {
         ),
         (
             |it| {
-                let credits = it.switch.cbfc.as_mut().unwrap();
-                credits.params.update_spacing_bytes = 799;
+                let params = Params {
+                    update_spacing_bytes: 799,
+                    ..params()
+                };
+                it.switch.cbfc = credits_with(params, None);
             },
             "updates cannot be 799B apart",
         ),
         (
-            |it| it.switch.cbfc.as_mut().unwrap().params.credit_bytes = 0,
+            |it| {
+                let params = Params {
+                    credit_bytes: 0,
+                    ..params()
+                };
+                it.switch.cbfc = credits_with(params, None);
+            },
             "is zero",
         ),
     ];

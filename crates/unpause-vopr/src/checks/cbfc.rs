@@ -24,7 +24,7 @@ pub fn cbfc(config: &Config, results: &Results) -> Answer {
                 "{place:?} drops or pauses although links have credits"
             ));
         }
-        let buffer = credits.and_then(|it| it.buffer_bytes);
+        let buffer = credits.as_ref().and_then(|it| it.buffer_bytes);
         if let Some(buffer) = buffer.filter(|_| !is_host(config, row.node))
             && row.max_ingress_bytes > buffer
         {

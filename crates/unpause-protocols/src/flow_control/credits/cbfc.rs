@@ -30,6 +30,7 @@
 //!   without one, in case it was lost; the owner may call [`Updates::on_freed`] for that.
 //! - One message has the counters of all VCs that have freed something; how many fit into 8 B the source does not say.
 
+use super::{CHANNELS, Mechanism, Settings};
 use crate::ledger::Show;
 use crate::units::{Rate, Time};
 
@@ -66,24 +67,36 @@ impl Params {
         bytes.div_ceil(u32::from(self.credit_bytes.max(1)))
     }
 
+    /// Credits of a buffer of this many bytes.
+    fn limit(&self, bytes: u64) -> u32 {
+        let limit = bytes / u64::from(self.credit_bytes.max(1));
+        u32::try_from(limit).unwrap_or(u32::MAX).min(MAX_LIMIT)
+    }
+
     /// How far apart updates start, at least, on a link of this rate.
     pub fn update_spacing(&self, rate: Rate) -> Time {
         rate.time_for(u64::from(self.update_spacing_bytes))
     }
+}
 
-    /// Bytes that a VC's buffer needs so that one VC alone fills the link, if the receiver forwards at once: what is sent until
-    /// the credit of a packet is back. Packets have up to `largest_bytes` on a cable of this `propagation` delay. Whoever
-    /// has packets that are no whole number of credits needs the rest of each packet's last credit beside it.
-    pub fn full_rate_bytes(&self, rate: Rate, propagation: Time, largest_bytes: u64) -> u64 {
+impl Settings for Params {
+    fn taken(&self, bytes: u32) -> u64 {
+        u64::from(self.credits(bytes)) * u64::from(self.credit_bytes)
+    }
+
+    fn counted(&self, bytes: u64) -> u64 {
+        u64::from(self.limit(bytes)) * u64::from(self.credit_bytes)
+    }
+
+    /// What is sent until the credit of a packet is back. Whoever has packets that are no whole number of credits needs the
+    /// rest of each packet's last credit beside it.
+    fn full_rate_bytes(&self, rate: Rate, propagation: Time, largest_bytes: u64) -> u64 {
         let both = propagation.saturating_add(propagation);
         rate.bytes_begun_in(both)
             .saturating_add(largest_bytes)
             .saturating_add(u64::from(self.update_spacing_bytes))
     }
 }
-
-/// Bytes of an update on the wire. It is inserted into the frame in transmission, so it waits for nothing.
-pub const UPDATE_BYTES: u64 = 8;
 
 /// Bytes of the packet that says what was sent.
 pub const CONSUMED_BYTES: u64 = 64;
@@ -286,6 +299,93 @@ impl Updates {
         }
         self.next = now.saturating_add(self.spacing);
         core::mem::take(&mut self.pending)
+    }
+}
+
+/// One end of a link with CBFC.
+#[derive(Clone, Debug)]
+pub struct Cbfc {
+    params: Params,
+    /// By VC: what goes out, and what has come in.
+    channels: [(Sender, Receiver); CHANNELS],
+    updates: Updates,
+}
+
+impl Cbfc {
+    /// Both ends have a buffer of this many bytes for each VC, and hold nothing.
+    pub fn new(params: &Params, buffer_bytes: u64, rate: Rate) -> Self {
+        let limit = params.limit(buffer_bytes);
+        let channel = |_| (Sender::new(limit), Receiver::new());
+        Self {
+            params: *params,
+            channels: core::array::from_fn(channel),
+            updates: Updates::new(params.update_spacing(rate)),
+        }
+    }
+
+    fn sender(&mut self, vc: u8) -> &mut Sender {
+        &mut self.channels[usize::from(vc) % CHANNELS].0
+    }
+
+    fn receiver(&mut self, vc: u8) -> &mut Receiver {
+        &mut self.channels[usize::from(vc) % CHANNELS].1
+    }
+}
+
+impl Mechanism for Cbfc {
+    fn may_send(&self, vc: u8, before: Option<u32>, bytes: u32) -> bool {
+        let before = before.map_or(0, |bytes| self.params.credits(bytes));
+        let credits = before + self.params.credits(bytes);
+        self.channels[usize::from(vc) % CHANNELS]
+            .0
+            .may_send(credits)
+    }
+
+    fn on_sent(&mut self, vc: u8, bytes: u32) {
+        let credits = self.params.credits(bytes);
+        self.sender(vc).on_sent(credits);
+    }
+
+    fn on_lost(&mut self, vc: u8, bytes: u32) {
+        let credits = self.params.credits(bytes);
+        self.sender(vc).on_lost(credits);
+    }
+
+    fn on_packet(&mut self, vc: u8, bytes: u32) {
+        let credits = self.params.credits(bytes);
+        self.receiver(vc).on_packet(credits);
+        // Both directions of a link have the same buffer.
+        debug_assert!(
+            self.receiver(vc).held() <= self.sender(vc).limit(),
+            "there is room for it"
+        );
+    }
+
+    fn on_freed(&mut self, now: Time, vc: u8, bytes: u32) {
+        let credits = self.params.credits(bytes);
+        self.receiver(vc).on_freed(credits);
+        self.updates.on_freed(now, vc);
+    }
+
+    fn next_timer(&self) -> Time {
+        self.updates.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Time) -> u32 {
+        self.updates.on_timer(now)
+    }
+
+    fn update(&mut self, vc: u8) -> u32 {
+        self.receiver(vc).freed()
+    }
+
+    /// The next one says it, too.
+    fn on_update_lost(&mut self, now: Time, vc: u8, _said: u32) {
+        self.updates.on_freed(now, vc);
+    }
+
+    fn on_update(&mut self, vc: u8, says: u32) {
+        self.sender(vc).on_update(says);
     }
 }
 

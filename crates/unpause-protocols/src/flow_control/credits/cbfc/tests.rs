@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::flow_control::credits::UPDATE_BYTES;
 use crate::link_buffers::rows;
 
 /// A link with packets of one size that are always there, in one VC.
