@@ -39,11 +39,11 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             .and("switch.lossless", "PFC stops their senders")
             .help("set switch.lossless = [], or remove the table"));
     }
-    if trimming.cut == Cut::Either && config.switch.queueing == Queueing::Voq {
-        let message = "virtual output queues have no newest packet";
+    if trimming.cut == Cut::Either && config.switch.queueing != Queueing::Fifo {
+        let message = "only a FIFO has a newest packet";
         return Err(Invalid::new("switch.trimming.cut", message)
             .label("the newest packet of a queue, or the one that arrives")
-            .and("switch.queueing", "a queue for each ingress port")
+            .and("switch.queueing", "no FIFO")
             .help("set cut = \"arriving\""));
     }
     if config.data_priorities() >> config.host.control_priority & 1 == 1 {

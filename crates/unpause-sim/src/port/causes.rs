@@ -254,7 +254,7 @@ impl<M: Model> Chassis<M> {
         let mirror = causes.mirror(index);
         match &self.queues[index].packets {
             Discipline::Fifo(ring) => mirror.follow(ring),
-            other @ Discipline::Voq(_) => mirror.count(other.iter()),
+            other => mirror.count(other.iter()),
         }
         if let Some((packet, ingress)) = joining {
             mirror.join(&Packet {

@@ -155,7 +155,7 @@ fn what_cannot_be_trimmed_is_refused() {
             |it| it.switch.model = SwitchModel::InputQueued(Default::default()),
             "shared buffer",
         ),
-        (|it| it.switch.queueing = Queueing::Voq, "no newest packet"),
+        (|it| it.switch.queueing = Queueing::Voq, "only a FIFO"),
         (|it| it.host.control_priority = LOSSLESS, "share a priority"),
         (
             |it| it.switch.trimming.as_mut().expect("it is there").bytes = 60,
