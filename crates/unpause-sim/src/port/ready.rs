@@ -8,8 +8,6 @@ use crate::fabric::PortId;
 
 /// As many places a port is put before others that are in line.
 const MOST_STEPS: usize = 16;
-/// As many of them are tried without a branch: which of the last few it comes before follows from the traffic.
-const FEW_STEPS: usize = 4;
 
 /// Ports of a switch that have something to send and become free: by time; at one instant, by number.
 ///
@@ -153,21 +151,12 @@ impl Ready {
 /// Puts a key in line, behind the last of those there and before where there is room.
 #[inline(always)]
 fn put_behind(last: &mut [u64; MOST_STEPS + 1], key: u64) {
-    let mut at = MOST_STEPS - FEW_STEPS;
-    let mut least = key;
-    for place in (at..MOST_STEPS).rev() {
-        let other = last[place];
-        last[place + 1] = other.max(least);
-        least = other.min(least);
+    let mut at = MOST_STEPS;
+    while last[at - 1] > key {
+        last[at] = last[at - 1];
+        at -= 1;
     }
-    last[at] = least;
-    if least == key {
-        while last[at - 1] > key {
-            last[at] = last[at - 1];
-            at -= 1;
-        }
-        last[at] = key;
-    }
+    last[at] = key;
 }
 
 #[cfg(test)]
