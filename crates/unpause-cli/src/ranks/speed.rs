@@ -178,7 +178,7 @@ mod tests {
         assert!(said.contains("1.2 times as fast as one rank"), "{said}");
         let said = speed(2, 1, 25.0).text();
         assert!(said.contains("one rank is 1.4 times as fast"), "{said}");
-        assert!(said.contains("pay from 50.0 us"), "{said}");
+        assert!(said.contains("has at least 50.0 us of work"), "{said}");
         let said = speed(2, 8, 100.0).text();
         assert!(said.ends_with("do not use mpirun\n"), "{said}");
     }
