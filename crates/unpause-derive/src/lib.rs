@@ -305,7 +305,12 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let (of, arguments, whether) = generics.split_for_impl();
     let of_type = quote!(#arguments #whether);
     let name = &input.ident;
-    let allow = quote!(#[allow(unused_imports, unused_qualifications, unused_variables)]);
+    let allow = quote!(#[allow(
+        unused_imports,
+        unused_qualifications,
+        unused_variables,
+        reason = "no state uses all traits and words"
+    )]);
     let uses = quote!(use #ledger::{Moment as _, Same as _, Show as _, Total as _};);
     Ok(match whole.first() {
         Some(Whole::Function {

@@ -205,7 +205,7 @@ enum Kind {
         count: u64,
     },
     #[show(refuse)]
-    Other(#[allow(dead_code)] String),
+    Other(#[allow(dead_code, reason = "it refuses, whatever it has")] String),
 }
 
 #[test]
