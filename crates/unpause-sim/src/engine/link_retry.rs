@@ -142,14 +142,15 @@ impl PortRetry {
             .count() as u64
     }
 
-    /// Sends a frame at `now`, or after the frames that the port has to resend first. Returns when it may send the next one.
+    /// Sends a frame at `now`, or after the frames that the port has to resend first. Returns when that is, and when the port may
+    /// send the next one.
     pub fn send(
         &mut self,
         now: Time,
         (packet, wire_bytes): (&Packet, u64),
         link: (&Transmitter, &mut ErringWires),
         sent: &mut Sent,
-    ) -> Time {
+    ) -> (Time, Time) {
         let (transmitter, erring) = link;
         self.come_to(now, (transmitter, erring), sent);
         let kept = Kept {
@@ -166,7 +167,7 @@ impl PortRetry {
         self.put_on_wire(start, (place, number), (transmitter, erring), sent);
         // Messages that arrive during its transmission, and until the buffer has room for another frame.
         self.come_to(self.free, (transmitter, erring), sent);
-        self.free
+        (start, self.free)
     }
 
     /// Handles all events until `now`, and until the buffer has room for another frame. Returns when the port is free.
@@ -199,16 +200,19 @@ impl PortRetry {
         }
     }
 
-    /// The timer that the node has to set: when the port may have to resend if nothing else is sent. `None` if it is set.
+    /// The timer that the node has to set: when the port may have to resend if nothing else is sent. `None` if it is set, or an
+    /// earlier one is, after which this is asked again.
     pub fn takes_wake(&mut self) -> Option<Time> {
         let misses = self.kept.iter().any(|it| !it.delivered);
-        let due = match misses {
-            true => self.next_event(),
-            false => Time::NEVER,
+        let due = match (misses, self.kept.is_empty()) {
+            (true, _) => self.next_event(),
+            (false, true) => Time::NEVER,
+            // What has arrived is resent, too, if no answer comes in time; until then the port is not free.
+            (false, false) => self.sender.next_timer(),
         };
-        let is_new = due != self.wake;
-        self.wake = due;
-        (is_new && !due.is_never()).then_some(due)
+        let is_new = due < self.wake;
+        self.wake = self.wake.min(due);
+        is_new.then_some(due)
     }
 
     /// That timer has expired. Returns until when the port is busy.

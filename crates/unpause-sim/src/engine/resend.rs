@@ -10,10 +10,15 @@ use crate::fabric::{NodeId, PortId};
 use crate::outcome::results::LossPlace;
 
 impl Window<'_, '_> {
-    /// Sends a packet over a link with retry, from `now` on. Returns when the port may send the next one.
+    /// Sends a packet over a link with retry, from `now` on. Returns when it starts, and when the port may send the next one.
     #[cold]
     #[inline(never)]
-    pub(super) fn send_kept(&mut self, own: GlobalPort, now: Time, packet: &Packet) -> Time {
+    pub(super) fn send_kept(
+        &mut self,
+        own: GlobalPort,
+        now: Time,
+        packet: &Packet,
+    ) -> (Time, Time) {
         let wire_bytes = self.ports.wire_bytes(packet);
         let transmitter = self.ports.transmitters[own as usize];
         let mut sent = Sent::default();
@@ -21,9 +26,9 @@ impl Window<'_, '_> {
             unreachable!("every port has retry, or none");
         };
         let link = (&transmitter, &mut *self.erring);
-        let free = port.send(now, (packet, wire_bytes), link, &mut sent);
+        let (start, free) = port.send(now, (packet, wire_bytes), link, &mut sent);
         self.after_retry(now, own, &transmitter, sent);
-        free
+        (start, free)
     }
 
     /// A port of a node may have to resend. Returns until when it is busy.

@@ -185,27 +185,31 @@ impl Window<'_, '_> {
     ) -> Time {
         let mut packet = *packet;
         packet.time = packet.time - self.plan.taken_early(self.routing, transmitter, &packet);
-        if transmitter.traced {
-            let queued = Queued {
-                sojourn,
-                queue_bytes,
-            };
-            self.trace(transmitter, now, &packet, queued);
-        }
+        let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
         if !self.link_credits.are_unused() {
-            let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
             let class = self.plan.classes.of(packet.priority());
             self.link_credits.on_sent(own, class, packet.bytes.into());
         }
         let bytes = u64::from(packet.bytes);
         let on_wire = self.ports.wire_bytes(&packet);
         if self.log.job_links.is_counting() {
-            let back = &self.ports.transmitters[transmitter.peer_port as usize];
-            self.log.job_links.count(back.peer_port, &packet, on_wire);
+            self.log.job_links.count(own, &packet, on_wire);
         }
-        if !self.link_retries.are_unused() {
-            let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
-            return self.send_kept(own, now, &packet);
+        let retries = !self.link_retries.are_unused();
+        let (start, free) = match retries {
+            true => self.send_kept(own, now, &packet),
+            false => (now, free),
+        };
+        if transmitter.traced {
+            let queued = Queued {
+                sojourn: sojourn.map(|sojourn| sojourn + (start - now)),
+                queue_bytes,
+            };
+            packet.time += start - now;
+            self.trace(transmitter, start, &packet, queued);
+        }
+        if retries {
+            return free;
         }
         if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
             let back = &self.ports.transmitters[transmitter.peer_port as usize];

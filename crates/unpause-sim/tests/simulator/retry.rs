@@ -5,6 +5,7 @@ use unpause_sim::config::{
     AckPriority, CbfcConfig, Config, Direction, ErrorEvent, FrameErrors, RetryConfig,
 };
 use unpause_sim::results::{PacketKind, Results};
+use unpause_sim::traffic::TrafficSpec;
 
 use crate::common::*;
 use crate::ranks::assert_ranks_do_not_matter;
@@ -52,6 +53,32 @@ fn replayed(results: &Results) -> u64 {
     results.ports.iter().map(|it| it.replayed_packets).sum()
 }
 
+/// With a timer shorter than the round trip, frames are sent again that have arrived. What comes meanwhile waits for that, and
+/// is recorded as it is sent: the switch behind the link forwards it when the record says that it arrives.
+#[test]
+fn frames_wait_for_those_sent_again_in_vain() {
+    let mut config = long_link(us(1));
+    config.switch.retry = Some(RetryConfig {
+        replay_timer: Some(ps(700_000)),
+        ..RetryConfig::default()
+    });
+    let TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
+        unreachable!()
+    };
+    flows[0].rate_limit = Some(gbps(20));
+    let results = run(&config);
+    assert_nothing_lost(&results);
+    assert!(replayed(&results) > 0, "the timer is too long");
+    let packets = results.packets.iter();
+    let data = packets.filter(|it| it.kind == PacketKind::Data && it.node == 0);
+    let arrivals: Vec<Time> = data.map(|it| it.arrival).collect();
+    assert_eq!(arrivals, starts(&results, 3));
+    let slot = gbps(100).time_for(FRAME);
+    let sent = starts(&results, 0);
+    assert!(sent.windows(2).all(|pair| pair[1] >= pair[0] + slot));
+    assert_threads_do_not_matter("frames sent again in vain", &config);
+}
+
 /// A frame that is corrupted is sent again 1 + m slots after it was, m = ceil((2 t + 8 B/C) / slot), and those behind it follow
 /// at once: between the arrivals of the frame before it and its own there are 2 + m slots.
 #[test]
@@ -92,7 +119,7 @@ fn goodput_is_that_of_the_closed_form() {
     for (loss, bytes) in [(1e-3, 40_000_000), (1e-2, 10_000_000)] {
         let mut config = long_link(delay);
         let flow = sized(1, 2, bytes);
-        config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(vec![flow])];
+        config.traffic = vec![TrafficSpec::Flows(vec![flow])];
         config.events.errors = vec![errors(Time::ZERO, FrameErrors::Frames(loss))];
         let results = run(&config);
         assert_nothing_lost(&results);
@@ -137,7 +164,7 @@ fn bit_errors_both_ways_lose_nothing() {
     for credits in [None, Some(CbfcConfig::default())] {
         let mut config = long_link(us(1));
         config.switch.cbfc = credits;
-        config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(vec![
+        config.traffic = vec![TrafficSpec::Flows(vec![
             sized(1, 2, 2_000_000),
             sized(2, 1, 2_000_000),
         ])];
