@@ -180,6 +180,7 @@ mod tests {
             framing_bytes: 20,
             ecmp: Ecmp::default(),
             nvswitches: Vec::new(),
+            groups: Vec::new(),
         }
     }
 

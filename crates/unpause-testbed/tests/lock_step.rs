@@ -31,6 +31,7 @@ const RUNS: &[(&str, &str, u64)] = &[
     ("papers/ecn-sharp/scenarios/s8.toml", "PIAS+ECN#", 3_000),
     ("scenarios/spraying.toml", "adaptive", 20),
     ("scenarios/spraying.toml", "REPS", 20),
+    ("scenarios/dragonfly.toml", "Third groups", 20),
     ("papers/capfc/scenarios/load.toml", "CaPFC_cal", 10_000),
     (
         "papers/qcn-inputs/scenarios/shared-buffer.toml",

@@ -14,6 +14,9 @@ pub enum Balancing {
     Random,
     /// At random among the least loaded.
     Adaptive(AdaptiveBalancing),
+    /// By the same hash, but flows between two groups of switches ([`crate::fabric::Fabric::groups`]) first go to a third one,
+    /// which is drawn by the flow's hash (Valiant's routing, as in Kim et al., ISCA 2008).
+    Valiant,
     /// That of the flow's last packet; at random if that was longer ago than the gap (LetFlow, NSDI 2017).
     Flowlet {
         /// The gap.
@@ -24,7 +27,7 @@ pub enum Balancing {
 impl Balancing {
     /// True if packets of a flow may take different paths.
     pub fn sprays(&self) -> bool {
-        *self != Self::Ecmp
+        !matches!(self, Self::Ecmp | Self::Valiant)
     }
 }
 

@@ -30,9 +30,17 @@ pub struct Fabric {
     /// ns-3-alibabacloud), they admit packets as other switches do, but send no PAUSE and have no congestion points: what
     /// does not fit is dropped. Where a way over an NVSwitch is as short as others, it is the only one taken.
     pub nvswitches: Vec<NodeId>,
+    /// The group of each node, where switches are in groups, as in a dragonfly; empty where they are not. A host is in the group of
+    /// its switches. Routes take as few links between groups as possible, and of those as few links as possible.
+    pub groups: Vec<u32>,
 }
 
 impl Fabric {
+    /// The group of a node; 0 where there are no groups.
+    pub fn group(&self, node: NodeId) -> u32 {
+        self.groups.get(node as usize).copied().unwrap_or(0)
+    }
+
     /// True if `node` is an NVSwitch.
     pub fn is_nvswitch(&self, node: NodeId) -> bool {
         self.nvswitches.binary_search(&node).is_ok()

@@ -45,7 +45,7 @@ impl HostWindow {
 /// What HPCC's simulator knows of a way before a flow starts.
 #[derive(Clone, Copy, Debug)]
 pub struct PathOf {
-    /// Propagation there and back, and the payload of a full packet over every link, each in whole
+    /// Of the longest path that packets may take: propagation there and back, and the payload of a full packet over every link, each in whole
     /// nanoseconds.
     pub rtt: Time,
     /// Of its slowest link.
@@ -67,7 +67,7 @@ impl PathOf {
             flow: None,
             is_feedback: false,
         };
-        let path = plan.routing.path(&plan.ports, &way)?;
+        let path = plan.routing.longest_path(&plan.ports, &way)?;
         let payload = u64::from(plan.config.host.payload_bytes);
         let mut rtt = 0;
         let mut slowest = LinkSpeed::MAX;

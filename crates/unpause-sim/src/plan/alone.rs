@@ -7,9 +7,24 @@ use crate::outcome::ideal::{self, Frames};
 use crate::routing::Direction;
 
 impl Plan<'_> {
-    /// The links of a path; what a switch adds to the time of a packet counts as delay of the link before it.
+    /// The links of the path of a flow; what a switch adds to the time of a packet counts as delay of the link before it.
     pub fn path(&self, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
-        let mut path = self.routing.path(&self.ports, way)?;
+        self.path_by(way, self.routing.group_between(way))
+    }
+
+    /// The same of every path on which a flow that is alone could be fastest: the shortest, and those by a third group that its
+    /// packets may go by. Where links fail, that can be any.
+    pub fn paths(&self, way: &Direction) -> Vec<Vec<(LinkSpeed, Time)>> {
+        let groups = match self.sprays() || !self.epochs.is_empty() {
+            true => self.routing.groups_between(way.src, way.dst),
+            false => Vec::from_iter(self.routing.group_between(way)),
+        };
+        let all = std::iter::once(None).chain(groups.into_iter().map(Some));
+        all.filter_map(|group| self.path_by(way, group)).collect()
+    }
+
+    fn path_by(&self, way: &Direction, between: Option<u32>) -> Option<Vec<(LinkSpeed, Time)>> {
+        let mut path = self.routing.path_by(&self.ports, way, between)?;
         if let Some((_, to_switches)) = path.split_last_mut() {
             for (_, delay) in to_switches {
                 *delay += self.switch_latency();

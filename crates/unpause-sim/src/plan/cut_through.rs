@@ -54,7 +54,7 @@ impl Plan<'_> {
     fn goes_at(&self, routing: &Routing, transmitter: &Transmitter, packet: &Packet) -> LinkSpeed {
         let node = transmitter.peer;
         let ports = self.ports.transmitters_of(node);
-        match routing.way(node, packet) {
+        match routing.next_hop(node, packet) {
             Some(way) if !self.sprays() => ports[usize::from(way)].speed,
             _ => self.ports.fastest(node),
         }

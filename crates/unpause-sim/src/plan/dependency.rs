@@ -5,11 +5,12 @@
 //! stop forever.
 
 use crate::Error;
-use crate::config::{Config, FullQueue, SwitchModel};
+use crate::config::{Balancing, Config, FullQueue, SwitchModel};
 use crate::fabric::graph::shortest_cycle;
 use crate::fabric::ports::{Ports, Transmitter};
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 use crate::plan::Plan;
+use crate::routing::Routing;
 use crate::routing::search::Search;
 
 /// A cycle of the buffer dependency graph of the lossless priorities that have traffic, if there is
@@ -20,7 +21,8 @@ use crate::routing::search::Search;
 /// next switch, out of the other. With multipath every next hop counts. Ports toward hosts wait for
 /// nobody. Where a full queue stops the whole switch ([`FullQueue::Stop`]), a port waits for every port
 /// of the next switch that has routes, and where it means a drop without a PAUSE ([`FullQueue::Drop`]),
-/// for none.
+/// for none. Where flows between groups go by a third one, a port counts on the way to each third group that a flow may go
+/// by, and from where that is entered on the way to each receiver.
 ///
 /// # Errors
 ///
@@ -37,7 +39,11 @@ pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, Po
     if full_queue != Some(FullQueue::Stop) && is_forest(&config.fabric, &plan.ports) {
         return Ok(None);
     }
-    let (mut successors, used) = graph(&config.fabric, &plan.ports);
+    let mut by_groups = Routing::default();
+    if config.switch.balancing == Balancing::Valiant {
+        by_groups.go_by_groups(&config.fabric, &plan.ports, config.seed, &[]);
+    }
+    let (mut successors, used) = graph(&config.fabric, &plan.ports, &by_groups);
     if full_queue == Some(FullQueue::Stop) {
         join_all(&mut successors, &used, &plan);
     }
@@ -76,10 +82,11 @@ fn is_forest(fabric: &Fabric, ports: &Ports) -> bool {
 }
 
 /// For each port of the fabric, those that it waits for, and whether a route to another switch goes
-/// out of it.
-fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
+/// out of it. `by_groups` has the third groups by which flows go, if they go by any.
+fn graph(fabric: &Fabric, ports: &Ports, by_groups: &Routing) -> (Vec<Vec<u32>>, Vec<bool>) {
     let mut waits = Waits::new(ports);
     let with_hosts = edges(fabric, ports);
+    let detours = Detours::new(fabric, ports, by_groups, &with_hosts, &mut waits);
     let mut destinations = with_hosts.clone();
     destinations.retain(|&node| has_hosts(node, fabric, ports, 1..=1));
     let is_one =
@@ -93,8 +100,13 @@ fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
         search.run(destination);
         ways.find(&search, destination, ports.nodes());
         passed.fill(false);
+        let to = fabric.group(destination);
         for &source in &with_hosts {
-            passed[source as usize] = true;
+            passed[source as usize] = !detours.leave(fabric.group(source), to);
+        }
+        for (out, next) in detours.towards(to) {
+            passed[next as usize] = true;
+            waits.add(out, ways.of(next));
         }
         // From the farthest on: who sends to a switch has been looked at before it.
         for (switch, _) in search.others().rev() {
@@ -111,6 +123,76 @@ fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
         }
     }
     waits.into_graph(ports)
+}
+
+/// Ways to third groups.
+struct Detours<'a> {
+    by_groups: &'a Routing,
+    /// Links into third groups: the port, the switch behind it, and the groups of the sender and of that switch.
+    into: Vec<(u32, NodeId, [u32; 2])>,
+    /// For each pair of groups: flows go by a third one.
+    all: Vec<bool>,
+}
+
+impl<'a> Detours<'a> {
+    /// Adds what waits on the ways to third groups.
+    fn new(
+        fabric: &Fabric,
+        ports: &Ports,
+        by_groups: &'a Routing,
+        with_hosts: &[NodeId],
+        waits: &mut Waits,
+    ) -> Self {
+        let groups = by_groups.groups();
+        let may_join = |ends, between| by_groups.may_join(ends, between);
+        let pairs = (0..groups).flat_map(|from| (0..groups).map(move |to| (from, to)));
+        let any = |ends| (0..groups).any(|between| may_join(ends, between));
+        let all = pairs.map(any).collect();
+        let mut into = Vec::new();
+        for between in 0..groups {
+            let receivers = with_hosts.iter().map(|it| fabric.group(*it));
+            let is_used = |from: u32| receivers.clone().any(|to| may_join((from, to), between));
+            let used: Vec<bool> = (0..groups).map(is_used).collect();
+            let mut passed = vec![false; ports.nodes()];
+            let mut left = with_hosts.to_vec();
+            left.retain(|switch| used[fabric.group(*switch) as usize]);
+            while let Some(switch) = left.pop() {
+                if std::mem::replace(&mut passed[switch as usize], true) {
+                    continue;
+                }
+                let first = ports.of(switch).start;
+                for &out in by_groups.towards_group(switch, between) {
+                    let out = first + u32::from(out);
+                    let next = ports.transmitters[out as usize].peer;
+                    if fabric.group(next) == between {
+                        into.push((out, next, [fabric.group(switch), between]));
+                    } else {
+                        waits.add(out, by_groups.towards_group(next, between));
+                        left.push(next);
+                    }
+                }
+            }
+        }
+        Self {
+            by_groups,
+            into,
+            all,
+        }
+    }
+
+    /// True if all flows from one group to another go by a third one.
+    fn leave(&self, from: u32, to: u32) -> bool {
+        let groups = self.by_groups.groups();
+        let pair = from as usize * groups as usize + to as usize;
+        self.all.get(pair).is_some_and(|it| *it)
+    }
+
+    /// The links into third groups that flows to a group take, each with the switch behind it.
+    fn towards(&self, to: u32) -> impl Iterator<Item = (u32, NodeId)> {
+        let into = self.into.iter();
+        let into = into.filter(move |(_, _, [from, it])| self.by_groups.may_join((*from, to), *it));
+        into.map(|(out, next, _)| (*out, *next))
+    }
 }
 
 /// Switches that have hosts.
@@ -233,41 +315,55 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::routing::Routing;
 
     const SWITCHES: u32 = 8;
 
     /// Every way of a packet between any two hosts, step by step.
-    fn walked(fabric: &Fabric, ports: &Ports) -> BTreeSet<(u32, u32)> {
-        let routing = Routing::new(fabric, ports, 1);
+    fn walked(fabric: &Fabric, ports: &Ports, routing: &Routing) -> BTreeSet<(u32, u32)> {
         let hosts = SWITCHES..fabric.nodes.len() as NodeId;
         let mut waits = BTreeSet::new();
-        for to in hosts.clone() {
-            let mut left: Vec<NodeId> = hosts.clone().filter(|from| *from != to).collect();
-            for node in &mut left {
-                *node = ports.transmitters_of(*node)[0].peer;
+        let pairs = hosts
+            .clone()
+            .flat_map(|src| hosts.clone().map(move |dst| (src, dst)));
+        for (from, to) in pairs.filter(|(from, to)| from != to) {
+            let by_groups = routing.groups_between(from, to).into_iter();
+            let mut all: Vec<Option<u32>> = by_groups.map(Some).collect();
+            if all.is_empty() {
+                all.push(None);
             }
-            let mut seen = BTreeSet::new();
-            while let Some(switch) = left.pop() {
-                if !seen.insert(switch) {
-                    continue;
-                }
-                for &out in routing.choices(switch, to) {
-                    let out = ports.of(switch).start + u32::from(out);
-                    let next = ports.transmitters[out as usize].peer;
-                    if next == to {
+            for between in all {
+                let choices = |switch| routing.choices_by(switch, (from, to), between);
+                let mut left = vec![ports.transmitters_of(from)[0].peer];
+                let mut seen = BTreeSet::new();
+                while let Some(switch) = left.pop() {
+                    if !seen.insert(switch) {
                         continue;
                     }
-                    left.push(next);
-                    let onward = routing.choices(next, to).iter();
-                    let onward = onward.map(|port| ports.of(next).start + u32::from(*port));
-                    let waited_for =
-                        onward.filter(|port| ports.transmitters[*port as usize].peer != to);
-                    waits.extend(waited_for.map(|port| (out, port)));
+                    for &out in choices(switch) {
+                        let out = ports.of(switch).start + u32::from(out);
+                        let next = ports.transmitters[out as usize].peer;
+                        if next == to {
+                            continue;
+                        }
+                        left.push(next);
+                        let onward = choices(next).iter();
+                        let onward = onward.map(|port| ports.of(next).start + u32::from(*port));
+                        let waited_for =
+                            onward.filter(|port| ports.transmitters[*port as usize].peer != to);
+                        waits.extend(waited_for.map(|port| (out, port)));
+                    }
                 }
             }
         }
         waits
+    }
+
+    /// What a graph says of which port waits for which.
+    fn waits(successors: Vec<Vec<u32>>) -> BTreeSet<(u32, u32)> {
+        let of_port = (0..).zip(successors);
+        of_port
+            .flat_map(|(out, list): (u32, Vec<u32>)| list.into_iter().map(move |port| (out, port)))
+            .collect()
     }
 
     #[test]
@@ -295,13 +391,35 @@ mod tests {
             let links: Vec<_> = links.into_iter().map(|(a, b)| (a, b, 1)).collect();
             let fabric = Fabric::of(nodes, &links);
             let ports = Ports::new(&fabric);
-            let (successors, _) = graph(&fabric, &ports);
+            let (successors, _) = graph(&fabric, &ports, &Routing::default());
             prop_assert!(!is_forest(&fabric, &ports) || shortest_cycle(&successors).is_none());
-            let of_port = (0..).zip(successors);
-            let waits: BTreeSet<(u32, u32)> = of_port
-                .flat_map(|(out, list): (u32, Vec<u32>)| list.into_iter().map(move |port| (out, port)))
-                .collect();
-            prop_assert_eq!(waits, walked(&fabric, &ports));
+            let routing = Routing::new(&fabric, &ports, 1);
+            prop_assert_eq!(waits(successors), walked(&fabric, &ports, &routing));
+        }
+
+        /// The same where flows go by third groups.
+        #[test]
+        fn ports_wait_where_packets_go_by_groups(
+            between in prop::collection::vec((0..SWITCHES, 0..SWITCHES), 0..20),
+            hosts in prop::collection::vec(0..SWITCHES, 0..8),
+            each in 1..4_u32,
+        ) {
+            let mut nodes = vec![NodeKind::Switch; SWITCHES as usize];
+            nodes.extend(vec![NodeKind::Host; hosts.len()]);
+            let within = (1..SWITCHES).filter(|at| at % each != 0).map(|at| (at - 1, at));
+            let mut links: Vec<_> = between.into_iter().filter(|(a, b)| a != b).collect();
+            links.extend(within);
+            links.extend(hosts.iter().copied().zip(SWITCHES..));
+            let links: Vec<_> = links.into_iter().map(|(a, b)| (a, b, 1)).collect();
+            let fabric = Fabric {
+                groups: (0..SWITCHES).chain(hosts).map(|switch| switch / each).collect(),
+                ..Fabric::of(nodes, &links)
+            };
+            let ports = Ports::new(&fabric);
+            let mut routing = Routing::new(&fabric, &ports, 1);
+            routing.go_by_groups(&fabric, &ports, 1, &[]);
+            let (successors, _) = graph(&fabric, &ports, &routing);
+            prop_assert_eq!(waits(successors), walked(&fabric, &ports, &routing));
         }
     }
 }

@@ -69,6 +69,9 @@ impl Epochs {
             }
             let mut routes = Routing::without(&config.fabric, ports, config.seed, &dead);
             routes.choose_like(routing);
+            if routing.goes_by_groups() {
+                routes.go_by_groups(&config.fabric, ports, config.seed, &dead);
+            }
             for port in both_ends(&known.at_ends) {
                 routes.cut(ports, port);
             }

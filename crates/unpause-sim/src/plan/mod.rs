@@ -9,7 +9,7 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use crate::config::invalid::{Invalid, Subject, bytes};
-use crate::config::{Config, PfcThreshold, SwitchModel};
+use crate::config::{Balancing, Config, PfcThreshold, SwitchModel};
 use crate::fabric::packet::{Kind, MIN_FRAME_BYTES};
 use crate::fabric::ports::{GlobalPort, Ports, Transmitter};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
@@ -166,6 +166,10 @@ impl<'a> Plan<'a> {
         let mut plan = Self::without_routes(config)?;
         plan.routing = Routing::new(&config.fabric, &plan.ports, config.seed);
         plan.routing.choose_as(config);
+        if config.switch.balancing == Balancing::Valiant {
+            let (fabric, ports) = (&config.fabric, &plan.ports);
+            plan.routing.go_by_groups(fabric, ports, config.seed, &[]);
+        }
         if !config.events.is_empty() {
             plan.epochs = Epochs::of(config, &plan.ports, &plan.routing);
             for (_, port, speed) in plan.epochs.speeds() {

@@ -1,11 +1,13 @@
 //! What must be so where packets of a flow take different paths.
 
+use std::collections::BTreeSet;
+
 use unpause_protocols::loss_recovery::Config as Recovery;
 use unpause_protocols::spraying::{self, MOST_PATHS, bitmap};
 
 use crate::config::invalid::Invalid;
 use crate::config::{Balancing, Config, SwitchModel};
-use crate::fabric::Ecmp;
+use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind};
 
 const SPRAYING: &str = "host.spraying";
 const BALANCING: &str = "switch.balancing";
@@ -58,9 +60,56 @@ fn check_hosts(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Refuses groups that are none, and Valiant's routing without them.
+fn check_groups(config: &Config) -> Result<(), Invalid> {
+    let groups = &config.fabric.groups;
+    if let Some(message) = wrong_groups(&config.fabric) {
+        return Err(Invalid::new("fabric.groups", message));
+    }
+    if config.switch.balancing != Balancing::Valiant {
+        return Ok(());
+    }
+    let used: BTreeSet<u32> = groups.iter().copied().collect();
+    let (message, label) = match used.len() {
+        0 => (
+            "Valiant's routing goes by groups of switches, and this topology has none",
+            "there is no third group".to_owned(),
+        ),
+        few @ 1..=2 => (
+            "Valiant's routing between two groups goes by a third one, and there is none",
+            format!("the topology has {few} groups"),
+        ),
+        _ => return Ok(()),
+    };
+    Err(Invalid::new(BALANCING, message)
+        .label(label)
+        .help("use builder = \"dragonfly\" with three groups or more, or another `balancing`"))
+}
+
+/// What is wrong with the groups of a fabric, if it has any.
+fn wrong_groups(fabric: &Fabric) -> Option<&'static str> {
+    let (groups, nodes) = (&fabric.groups, fabric.nodes.len());
+    if groups.is_empty() {
+        return None;
+    }
+    if groups.len() != nodes {
+        return Some("the group of each node is needed");
+    }
+    if groups.iter().any(|group| *group as usize >= nodes) {
+        return Some("groups are numbered from 0, below the number of nodes");
+    }
+    let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
+    let parts_host = |link: &Link| {
+        fabric.group(link.a) != fabric.group(link.b) && (is_host(link.a) || is_host(link.b))
+    };
+    let parted = fabric.links.iter().any(parts_host);
+    parted.then_some("a host must be in the group of its switches")
+}
+
 fn check_switches(config: &Config) -> Result<(), Invalid> {
     let balancing = &config.switch.balancing;
-    if balancing.sprays() && config.fabric.ecmp == Ecmp::Hpcc {
+    check_groups(config)?;
+    if *balancing != Balancing::Ecmp && config.fabric.ecmp == Ecmp::Hpcc {
         let message = "switches cannot choose by a hash and by another rule";
         return Err(Invalid::new(BALANCING, message)
             .label("no hash is used")

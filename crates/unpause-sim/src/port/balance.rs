@@ -13,9 +13,18 @@ use crate::fabric::PortId;
 use crate::fabric::packet::{Kind, Packet};
 use crate::plan::Plan;
 
-/// What a switch keeps to choose among next hops.
+/// How a switch chooses among next hops, if not by a hash of those that are nearest.
 #[derive(Debug)]
 pub(super) enum Balance {
+    /// Flows by a third group, as routes say.
+    Groups,
+    /// For each packet.
+    Packets(ByPacket),
+}
+
+/// What a switch keeps to choose for each packet.
+#[derive(Debug)]
+pub(super) enum ByPacket {
     /// In turn: for each set of next hops, how many packets have gone.
     RoundRobin(HashMap<Box<[PortId]>, u32>),
     /// Each packet at random.
@@ -50,19 +59,23 @@ const FEW_FLOWLETS: usize = 1024;
 impl Balance {
     /// That of switches of `plan`; none where a hash chooses.
     pub fn of(plan: &Plan<'_>) -> Option<Box<Self>> {
-        Some(Box::new(match plan.config.switch.balancing {
+        let by_packet = match plan.config.switch.balancing {
             Balancing::Ecmp => return None,
-            Balancing::RoundRobin => Self::RoundRobin(HashMap::new()),
-            Balancing::Random => Self::Random,
-            Balancing::Adaptive(thresholds) => Self::Adaptive(Adaptive::new(thresholds, plan)),
-            Balancing::Flowlet { gap } => Self::Flowlet(Flowlets {
+            Balancing::Valiant => return Some(Box::new(Self::Groups)),
+            Balancing::RoundRobin => ByPacket::RoundRobin(HashMap::new()),
+            Balancing::Random => ByPacket::Random,
+            Balancing::Adaptive(thresholds) => ByPacket::Adaptive(Adaptive::new(thresholds, plan)),
+            Balancing::Flowlet { gap } => ByPacket::Flowlet(Flowlets {
                 gap,
                 last: HashMap::new(),
                 most: FEW_FLOWLETS,
             }),
-        }))
+        };
+        Some(Box::new(Self::Packets(by_packet)))
     }
+}
 
+impl ByPacket {
     /// One of `choices` for a packet of `class` that comes now. Each port has a queue for each class.
     pub fn choose<R: Rng>(
         &mut self,

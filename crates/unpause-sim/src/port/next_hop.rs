@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 
+use super::balance::Balance;
 use super::chassis::{Chassis, Model};
 use crate::engine::window::Window;
 use crate::fabric::PortId;
@@ -24,9 +25,11 @@ impl<M: Model> Chassis<M> {
 
     #[inline(never)]
     fn balanced(&mut self, now: Time, packet: &Packet, window: &Window<'_, '_>) -> Option<PortId> {
+        let Balance::Packets(balance) = &mut **self.balance.as_mut()? else {
+            return window.routing.next_hop(self.id, packet);
+        };
         let choices = window.routing.choices(self.id, packet.dst);
         let class = window.plan.classes.of(packet.priority());
-        let balance = self.balance.as_mut()?;
         balance.choose(now, choices, (packet, class), &self.queues, &mut self.rng)
     }
 }

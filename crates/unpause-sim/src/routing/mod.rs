@@ -16,21 +16,24 @@ use crate::fabric::rng::mix;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId};
 use crate::prefetch::prefetch;
 
+mod by_groups;
 mod entropy;
 mod hpcc;
+mod next_hops;
 pub mod search;
+mod valiant;
 
 pub use entropy::Direction;
 use entropy::Entropy;
 use hpcc::HpccEcmp;
+use next_hops::{SET, SwitchRoutes};
 use search::Search;
+use valiant::Valiant;
 
 /// Marks a node that is not an edge switch, or an unreachable one.
 const NONE: u32 = u32::MAX;
 /// Marks a host that hangs on no switch.
 const UNATTACHED: u32 = NONE - 1;
-/// Marks the number of a set of next hops, where otherwise the only next hop stands.
-const SET: u16 = 1 << 15;
 
 /// Routes of the whole fabric.
 #[derive(Debug, Default)]
@@ -44,6 +47,8 @@ pub struct Routing {
     ecmp: Option<Arc<HpccEcmp>>,
     /// There is a path between any two hosts, so it need not be checked for each flow.
     complete: bool,
+    /// Ways to groups, if flows go by a third one.
+    valiant: Option<Box<Valiant>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,84 +63,6 @@ impl Attachment {
         edge: UNATTACHED,
         port: 0,
     };
-}
-
-/// The next hops of one switch, or of a host with several links; another host has none.
-#[derive(Clone, Debug)]
-struct SwitchRoutes {
-    /// Its own index as an edge switch.
-    edge: u32,
-    seed: u64,
-    /// For each edge switch: the port that leads there, or, with [`SET`], which set of ports.
-    next_hops: Vec<u16>,
-    /// Each set of ports that lead equally far, as a range of `ports`. The first is empty.
-    sets: Vec<(u16, u16)>,
-    ports: Vec<PortId>,
-}
-
-impl SwitchRoutes {
-    /// How `next_hops` says that these ports lead somewhere; most destinations share a few sets.
-    fn entry(&mut self, ports: &[PortId]) -> u16 {
-        if let [only] = ports
-            && only & SET == 0
-        {
-            return *only;
-        }
-        let known = self
-            .sets
-            .iter()
-            .position(|&(start, count)| self.ports[start as usize..][..count as usize] == *ports);
-        let set = known.unwrap_or_else(|| {
-            self.sets
-                .push((self.ports.len() as u16, ports.len() as u16));
-            self.ports.extend(ports);
-            self.sets.len() - 1
-        }) as u16;
-        debug_assert!(set < SET, "a fabric with so many sets of ports is refused");
-        set | SET
-    }
-
-    /// Takes a port out of every set, and out of use where it is the only one.
-    fn cut(&mut self, port: PortId) {
-        for edge in 0..self.next_hops.len() {
-            let ports = self.towards(edge);
-            if ports.contains(&port) {
-                let left: Vec<PortId> = ports.iter().copied().filter(|it| *it != port).collect();
-                self.next_hops[edge] = self.entry(&left);
-            }
-        }
-    }
-
-    /// One port of a set, by a hash.
-    #[inline(always)]
-    fn choose(&self, set: u16, src: NodeId, dst: NodeId, source_port: u16) -> Option<PortId> {
-        let (start, count) = self.sets[usize::from(set)];
-        let addresses = u64::from(src) << 32 | u64::from(dst);
-        let hash = mix(addresses ^ u64::from(source_port) << 16 ^ self.seed);
-        let choice = ((hash >> 32) * u64::from(count)) >> 32;
-        let in_set = count > 0;
-        in_set.then(|| self.ports[usize::from(start) + choice as usize])
-    }
-
-    /// The port of a set that a number stands for.
-    #[cold]
-    fn at(&self, set: u16, number: u32) -> Option<PortId> {
-        let (start, count) = self.sets[usize::from(set)];
-        let choice = number.checked_rem(count.into())?;
-        Some(self.ports[usize::from(start) + choice as usize])
-    }
-
-    /// The ports that lead to the edge switch of index `edge`.
-    fn towards(&self, edge: usize) -> &[PortId] {
-        match self.next_hops.get(edge) {
-            None => &[],
-            Some(entry) if entry & SET == 0 => std::slice::from_ref(entry),
-            Some(entry) => {
-                let (start, count) = self.sets[usize::from(entry & !SET)];
-                &self.ports[usize::from(start)..][..usize::from(count)]
-            }
-        }
-    }
 }
 
 /// The next hop from a switch.
@@ -286,6 +213,7 @@ impl Routing {
             switch,
             ecmp: None,
             complete,
+            valiant: None,
         }
     }
 
@@ -316,6 +244,9 @@ impl Routing {
     pub fn cut(&mut self, ports: &Ports, port: GlobalPort) {
         let (node, local) = ports.place(port);
         self.switch[node as usize].cut(local);
+        if let Some(valiant) = &mut self.valiant {
+            valiant.cut(node, local);
+        }
     }
 
     /// True if the path of a flow depends on more than its addresses and its source port.
@@ -380,8 +311,20 @@ impl Routing {
         self.path(ports, &any).is_some()
     }
 
-    /// The links of a path, as (speed, delay); `None` if there is none.
+    /// The links of a shortest path, as (speed, delay); `None` if there is none.
     pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
+        self.walk(ports, way, |switch| {
+            self.port(switch, way.src, way.dst, way)
+        })
+    }
+
+    /// The links of the path on which each switch has this next hop.
+    fn walk(
+        &self,
+        ports: &Ports,
+        way: &Direction,
+        next_hop: impl Fn(NodeId) -> Option<PortId>,
+    ) -> Option<Vec<(LinkSpeed, Time)>> {
         let Direction { src, dst, .. } = *way;
         const USUAL: usize = 6;
         let nic = self.nic(way)?;
@@ -389,7 +332,7 @@ impl Routing {
         let mut path = Vec::with_capacity(USUAL);
         path.push((link.speed, link.delay));
         while link.peer != dst {
-            let port = self.port(link.peer, src, dst, way)?;
+            let port = next_hop(link.peer)?;
             link = ports.transmitters_of(link.peer)[port as usize];
             path.push((link.speed, link.delay));
         }

@@ -28,6 +28,8 @@ pub struct Search<'a> {
     hosts: Vec<NodeId>,
     /// Where the search began.
     root: NodeId,
+    /// A link between groups is as far as this many others, more than a path has: routes take as few of them as possible.
+    far: u32,
 }
 
 impl<'a> Search<'a> {
@@ -53,6 +55,8 @@ impl<'a> Search<'a> {
         Self {
             hosts: (0..fabric.nodes.len() as NodeId).filter(is_one).collect(),
             root: 0,
+            // So that no distance wraps: there are as many links between groups in a path, at most.
+            far: switches.len().clamp(1, usize::from(u16::MAX)) as u32,
             fabric,
             ports,
             distance: vec![UNKNOWN; switches.len()],
@@ -65,16 +69,23 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn links(&self, switch: u32) -> &[(PortId, u32)] {
+    /// The switches, in the order of their numbers.
+    pub fn switches(&self) -> &[NodeId] {
+        &self.switches
+    }
+
+    /// The links of switch number `switch` to others: port, and number of the peer.
+    pub fn links(&self, switch: u32) -> &[(PortId, u32)] {
         let at = switch as usize;
         &self.links[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
     /// For each of these switches, the place of the first of them that has links to the same switches. Where the order in
-    /// which switches are found counts, or hosts have several links, or NVSwitches go before others, each is the first.
+    /// which switches are found counts, or hosts have several links, or NVSwitches go before others, or there are groups, each
+    /// is the first.
     pub fn alike(&self, switches: &[NodeId]) -> Vec<usize> {
-        let nvswitches = !self.fabric.nvswitches.is_empty();
-        if self.fabric.ecmp == Ecmp::Hpcc || !self.hosts.is_empty() || nvswitches {
+        let special = !self.fabric.nvswitches.is_empty() || !self.fabric.groups.is_empty();
+        if self.fabric.ecmp == Ecmp::Hpcc || !self.hosts.is_empty() || special {
             return (0..switches.len()).collect();
         }
         let mut first = HashMap::new();
@@ -122,6 +133,17 @@ impl<'a> Search<'a> {
         self.distance.fill(UNKNOWN);
         self.frontier.clear();
         self.start();
+        match self.fabric.groups.is_empty() {
+            true => self.find_all(),
+            false => self.find_all_by_groups(),
+        }
+        for (&switch, place) in self.frontier.iter().zip(0..) {
+            self.found[switch as usize] = place;
+        }
+    }
+
+    /// Each link is as far as any other.
+    fn find_all(&mut self) {
         let mut at = 0;
         while at < self.frontier.len() && self.frontier.len() < self.switches.len() {
             let switch = self.frontier[at] as usize;
@@ -139,8 +161,43 @@ impl<'a> Search<'a> {
                 self.frontier[new..].sort_unstable_by(|a, b| b.cmp(a));
             }
         }
-        for (&switch, place) in self.frontier.iter().zip(0..) {
-            self.found[switch as usize] = place;
+    }
+
+    /// Links between groups are farther.
+    fn find_all_by_groups(&mut self) {
+        let mut left: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for switch in std::mem::take(&mut self.frontier) {
+            let distance = self.distance[switch as usize];
+            left.entry(distance).or_default().push(switch);
+        }
+        while let Some((distance, mut switches)) = left.pop_first() {
+            // Those to which there was a shorter way after all are behind.
+            switches.retain(|switch| self.distance[*switch as usize] == distance);
+            switches.sort_unstable();
+            if self.fabric.ecmp == Ecmp::Hpcc {
+                switches.reverse();
+            }
+            for &switch in &switches {
+                let at = switch as usize;
+                for link in self.first[at] as usize..self.first[at + 1] as usize {
+                    let peer = self.links[link].1;
+                    let over = distance + self.length(switch, peer);
+                    if over < self.distance[peer as usize] {
+                        self.distance[peer as usize] = over;
+                        left.entry(over).or_default().push(peer);
+                    }
+                }
+            }
+            self.frontier.extend(switches);
+        }
+    }
+
+    /// How far a link between two switches is.
+    fn length(&self, a: u32, b: u32) -> u32 {
+        let group = |switch: u32| self.fabric.group(self.switches[switch as usize]);
+        match group(a) == group(b) {
+            true => 1,
+            false => self.far,
         }
     }
 
@@ -223,15 +280,20 @@ impl<'a> Search<'a> {
 
     /// The ports of switch number `switch` that lead closer.
     pub fn closer(&self, switch: u32, set: &mut Vec<PortId>) {
-        let closer = self.distance[switch as usize].wrapping_sub(1);
+        let distance = self.distance[switch as usize];
         let links = self.links(switch);
+        let has_groups = !self.fabric.groups.is_empty();
+        let is_closer = |peer: u32| {
+            let length = if has_groups {
+                self.length(switch, peer)
+            } else {
+                1
+            };
+            self.distance[peer as usize] == distance.wrapping_sub(length)
+        };
         set.clear();
-        set.extend(
-            links
-                .iter()
-                .filter(|(_, peer)| self.distance[*peer as usize] == closer)
-                .map(|(port, _)| port),
-        );
+        let closer = links.iter().filter(|(_, peer)| is_closer(*peer));
+        set.extend(closer.map(|(port, _)| port));
         let peer = |port: &PortId| {
             let link = links.binary_search_by_key(port, |(port, _)| *port);
             link.map_or(UNKNOWN, |at| links[at].1)

@@ -10,13 +10,26 @@ use crate::plan::Plan;
 use crate::routing::Direction;
 use crate::traffic::Transport;
 
-/// Ideal FCT of flows; the path of the flow before is kept, as bursts repeat it.
+/// Ideal FCT of flows; the paths of the flow before are kept, as bursts repeat it.
 #[derive(Default)]
 pub struct IdealFct {
     of: Option<Direction>,
-    path: Vec<(LinkSpeed, Time)>,
-    /// From the receiver to the sender, when it is needed.
-    back: Option<Vec<(LinkSpeed, Time)>>,
+    paths: Paths,
+    /// From the receiver to the sender, when they are needed.
+    back: Option<Paths>,
+}
+
+/// Those of which it could take any: more than one where flows go by a third group.
+type Paths = Vec<Vec<(LinkSpeed, Time)>>;
+
+/// How long frames take on the fastest of these paths.
+fn fastest(
+    paths: &Paths,
+    frames: Frames,
+    early: impl Fn(u64, LinkSpeed, LinkSpeed) -> Time,
+) -> Option<Time> {
+    let takes = |path: &Vec<(LinkSpeed, Time)>| ideal::fct(path, frames, &early);
+    paths.iter().map(takes).min()
 }
 
 impl IdealFct {
@@ -24,7 +37,7 @@ impl IdealFct {
     pub fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
         let there = way_of(flow, plan);
         if self.of != Some(there) {
-            self.path = plan.path(&there)?;
+            self.paths = plan.paths(&there);
             self.back = None;
             self.of = Some(there);
         }
@@ -33,10 +46,10 @@ impl IdealFct {
         let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
         if flow.transport != Transport::Tcp {
             let frames = Layout::of(flow.size_bytes, plan).frames(framing);
-            return Some(ideal::fct(&self.path, frames, early) + flow.extra_delay);
+            return Some(fastest(&self.paths, frames, early)? + flow.extra_delay);
         }
         if !flow.opened {
-            let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
+            let data = fastest(&self.paths, plan.tcp.frames(size, framing), early)?;
             return Some(data + flow.extra_delay);
         }
         if self.back.is_none() {
@@ -46,16 +59,16 @@ impl IdealFct {
                 is_feedback: true,
                 ..there
             };
-            self.back = plan.path(&back);
+            self.back = Some(plan.paths(&back));
         }
         let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
-        let handshake = ideal::fct(&self.path, control, early)
-            + ideal::fct(self.back.as_ref()?, control, early);
+        let handshake =
+            fastest(&self.paths, control, early)? + fastest(self.back.as_ref()?, control, early)?;
         Some(match size {
             // The handshake's ACK ends it, which is not delayed.
-            0 => handshake + ideal::fct(&self.path, control, early),
+            0 => handshake + fastest(&self.paths, control, early)?,
             _ => {
-                let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
+                let data = fastest(&self.paths, plan.tcp.frames(size, framing), early)?;
                 handshake + data + flow.extra_delay
             }
         })
@@ -93,7 +106,7 @@ pub fn alone(
         ..there
     };
     let frames = Layout::of(Some(bytes), plan).frames(plan.ports.framing_bytes);
-    let (speed, _) = *ideal.path.first()?;
+    let (speed, _) = *ideal.paths.first()?.first()?;
     let all = frames.full * frames.full_bytes + frames.last_bytes;
     Some(Alone {
         nic: plan.routing.nic(&there)?,

@@ -15,6 +15,7 @@ mod exchange;
 mod fig1;
 mod following;
 mod frame_errors;
+mod groups;
 mod headroom;
 mod input_queued;
 mod job_messages;

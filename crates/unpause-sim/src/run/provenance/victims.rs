@@ -6,7 +6,6 @@ use unpause_protocols::units::Time;
 
 use super::graph::Graph;
 use crate::engine::log::FlowEnd;
-use crate::fabric::packet::{Kind, Packet};
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::causes::{Root, RootKind, VictimRecord, Wait};
 use crate::outcome::held_back::{self, Egress};
@@ -81,13 +80,6 @@ fn has_part(
 
 /// Egresses that packets of a flow leave by; all that they may, where they are sprayed.
 fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
-    let packet = Packet {
-        flow: flow.id,
-        src: flow.src,
-        dst: flow.dst,
-        source_port: flow.source_port,
-        ..Packet::new(Kind::Data, flow.priority, 0, 0)
-    };
     let first = Direction {
         src: flow.src,
         dst: flow.dst,
@@ -96,25 +88,50 @@ fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
         is_feedback: false,
     };
     let mut found = vec![(flow.src, plan.routing.nic(&first).unwrap_or(0))];
+    let by_groups = match plan.sprays() {
+        true => plan.routing.groups_between(flow.src, flow.dst),
+        false => Vec::from_iter(plan.routing.group_between(&first)),
+    };
+    for group in by_groups.iter().copied().map(Some) {
+        follow(plan, &first, group, &mut found);
+    }
+    if by_groups.is_empty() {
+        follow(plan, &first, None, &mut found);
+    }
+    found
+}
+
+/// Adds the egresses of switches on a way by a third group, or by none; `found` begins with that of the host.
+fn follow(
+    plan: &Plan<'_>,
+    flow: &Direction,
+    between: Option<u32>,
+    found: &mut Vec<(NodeId, PortId)>,
+) {
+    let mut own = vec![found[0]];
     let mut at = 0;
-    while let Some(&(node, port)) = found.get(at) {
+    while let Some(&(node, port)) = own.get(at) {
         at += 1;
         let next = plan.ports.transmitters_of(node)[usize::from(port)].peer;
         if next == flow.dst {
             continue;
         }
-        let choices: Vec<PortId> = if plan.sprays() {
-            plan.routing.choices(next, flow.dst).to_vec()
-        } else {
-            plan.routing.way(next, &packet).into_iter().collect()
+        let ends = (flow.src, flow.dst);
+        let choices: Vec<PortId> = match plan.sprays() {
+            true => plan.routing.choices_by(next, ends, between).to_vec(),
+            false => Vec::from_iter(plan.routing.port_by(next, flow, between)),
         };
         for port in choices {
-            if !found.contains(&(next, port)) {
-                found.push((next, port));
+            if !own.contains(&(next, port)) {
+                own.push((next, port));
             }
         }
     }
-    found
+    for egress in own {
+        if !found.contains(&egress) {
+            found.push(egress);
+        }
+    }
 }
 
 /// The waits of one flow for one root, by start. What its host did not send counts as not sent: what waits in a switch
