@@ -290,7 +290,7 @@ fn compile_run<'i>(
     let events = event::events(parts.events, routing, (&names, &built), stop)?;
     sections.check_read(&switch)?;
     let (at, own) = (parts.scheme.span(), delays.longest_of_host());
-    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + own);
+    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, switch.balancing, &at, key)? + own);
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
     let context = traffic::Context {

@@ -1,6 +1,6 @@
 //! Cycles of buffers that may wait for one another, with the names of their ports.
 
-use unpause_sim::config::{NodeId, PortId};
+use unpause_sim::config::{Balancing, NodeId, PortId};
 use unpause_sim::dependency::buffer_dependency_cycle;
 
 use crate::limits;
@@ -34,8 +34,10 @@ fn cycle_of(run: &Run) -> Option<String> {
 
 fn same_routes(a: &Run, b: &Run) -> bool {
     let lossless = |run: &Run| run.config.switch.lossless & run.config.data_priorities();
-    (&a.config.fabric.nodes, &a.config.fabric.links)
-        == (&b.config.fabric.nodes, &b.config.fabric.links)
+    let by_groups = |run: &Run| run.config.switch.balancing == Balancing::Valiant;
+    let (of_a, of_b) = (&a.config.fabric, &b.config.fabric);
+    (&of_a.nodes, &of_a.links, &of_a.groups) == (&of_b.nodes, &of_b.links, &of_b.groups)
+        && by_groups(a) == by_groups(b)
         && lossless(a) == lossless(b)
 }
 

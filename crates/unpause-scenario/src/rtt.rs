@@ -4,14 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Fabric, NodeKind};
+use unpause_sim::config::{Balancing, Fabric, NodeKind};
 
 use crate::limits;
 use crate::text::error::{Checked, Problem};
 
-/// The longest of the shortest paths between hosts: propagation there and back, no serialisation.
+/// The longest of the shortest paths between hosts: propagation there and back, no serialisation. Where flows go by a third
+/// group, a link within a group and one between groups more.
 /// `place` is that of the scheme that needs it, `key` the one that says it otherwise.
-pub(crate) fn base_rtt(fabric: &Fabric, place: &Range<usize>, key: &str) -> Checked<Time> {
+pub(crate) fn base_rtt(
+    fabric: &Fabric,
+    balancing: Balancing,
+    place: &Range<usize>,
+    key: &str,
+) -> Checked<Time> {
     let mut search = Search::new(fabric);
     let racks = std::mem::take(&mut search.racks);
     let steps = racks.len() as u64 * (search.switches() + search.links.len()) as u64;
@@ -33,15 +39,34 @@ pub(crate) fn base_rtt(fabric: &Fabric, place: &Range<usize>, key: &str) -> Chec
         let ways = racks.iter().filter_map(|to| search.way_to(to));
         longest = ways.fold(longest, Time::max);
     }
+    if balancing == Balancing::Valiant {
+        longest += detour(fabric);
+    }
     Ok(longest * 2)
+}
+
+/// The longest link within a group and the longest between groups.
+fn detour(fabric: &Fabric) -> Time {
+    let is_switch = |node: u32| fabric.nodes[node as usize] == NodeKind::Switch;
+    let links = fabric.links.iter();
+    let links = links.filter(|link| is_switch(link.a) && is_switch(link.b));
+    let (mut within, mut between) = (Time::ZERO, Time::ZERO);
+    for link in links {
+        let longest = match fabric.group(link.a) == fabric.group(link.b) {
+            true => &mut within,
+            false => &mut between,
+        };
+        *longest = link.delay.max(*longest);
+    }
+    within + between
 }
 
 /// A search over links between switches, which have numbers of their own.
 struct Search {
     /// For each switch: where its links begin.
     first: Vec<u32>,
-    /// Links: the peer, and how long.
-    links: Vec<(u32, Time)>,
+    /// Links: the peer, how long, and how many links within a group it counts for.
+    links: Vec<(u32, Time, u32)>,
     /// Hosts with links to the same switches, as those: each with the longest link to one of them.
     racks: Vec<Rack>,
     /// The longest link from a host to another.
@@ -49,8 +74,8 @@ struct Search {
     /// For each switch: links from where the search began, and the shortest delay over this many.
     hops: Vec<u32>,
     delay: Vec<Time>,
-    /// Switches in the order found.
-    found: Vec<u32>,
+    /// Switches to go on from, by their links from where the search began.
+    left: BTreeMap<u32, Vec<u32>>,
 }
 
 /// Switches, and how long the links are to hosts that are linked to all of them.
@@ -68,6 +93,8 @@ impl Search {
             count += 1;
         }
         let mut links_of = vec![Vec::new(); count as usize];
+        // As routes have it: more than the links of a path within groups.
+        let far = count.clamp(1, u32::from(u16::MAX));
         let mut of_host: BTreeMap<u32, BTreeMap<u32, Time>> = BTreeMap::new();
         let mut between_hosts = Time::ZERO;
         for link in &fabric.links {
@@ -80,8 +107,10 @@ impl Search {
                 (UNKNOWN, switch) => join(link.a, switch),
                 (switch, UNKNOWN) => join(link.b, switch),
                 (a, b) => {
-                    links_of[a as usize].push((b, link.delay));
-                    links_of[b as usize].push((a, link.delay));
+                    let same = fabric.group(link.a) == fabric.group(link.b);
+                    let counts = if same { 1 } else { far };
+                    links_of[a as usize].push((b, link.delay, counts));
+                    links_of[b as usize].push((a, link.delay, counts));
                 }
             }
         }
@@ -111,7 +140,7 @@ impl Search {
             between_hosts,
             hops: vec![UNKNOWN; count as usize],
             delay: vec![Time::ZERO; count as usize],
-            found: Vec::new(),
+            left: BTreeMap::new(),
         }
     }
 
@@ -122,26 +151,34 @@ impl Search {
     /// Goes from hosts of `rack` to every switch by the fewest links, and the shortest of ways of as many.
     fn run(&mut self, rack: &Rack) {
         self.hops.fill(UNKNOWN);
-        self.found.clear();
         for &(switch, delay) in rack {
             self.hops[switch as usize] = 0;
             self.delay[switch as usize] = delay;
-            self.found.push(switch);
         }
-        let mut at = 0;
-        while let Some(&switch) = self.found.get(at) {
-            at += 1;
-            let (hops, delay) = (self.hops[switch as usize] + 1, self.delay[switch as usize]);
-            let links = self.first[switch as usize]..self.first[switch as usize + 1];
-            for &(peer, link) in &self.links[links.start as usize..links.end as usize] {
-                let known = &mut self.hops[peer as usize];
-                let shortest = &mut self.delay[peer as usize];
-                if *known == UNKNOWN {
-                    (*known, *shortest) = (hops, delay + link);
-                    self.found.push(peer);
-                } else if *known == hops {
-                    *shortest = (*shortest).min(delay + link);
+        let switches = rack.iter().map(|(switch, _)| *switch).collect();
+        self.left.insert(0, switches);
+        while let Some((hops, switches)) = self.left.pop_first() {
+            for switch in switches {
+                if self.hops[switch as usize] == hops {
+                    self.go_on(switch, hops);
                 }
+            }
+        }
+    }
+
+    /// Goes on by the links of a switch.
+    fn go_on(&mut self, switch: u32, hops: u32) {
+        let delay = self.delay[switch as usize];
+        let links = self.first[switch as usize]..self.first[switch as usize + 1];
+        for &(peer, link, counts) in &self.links[links.start as usize..links.end as usize] {
+            let known = &mut self.hops[peer as usize];
+            let shortest = &mut self.delay[peer as usize];
+            let over = hops + counts;
+            if over < *known {
+                (*known, *shortest) = (over, delay + link);
+                self.left.entry(over).or_default().push(peer);
+            } else if over == *known {
+                *shortest = (*shortest).min(delay + link);
             }
         }
     }
@@ -182,7 +219,7 @@ mod tests {
             links: links.collect(),
             ..Fabric::default()
         };
-        let base_rtt = base_rtt(&fabric, &(0..0), "scheme.timely.min_rtt");
+        let base_rtt = base_rtt(&fabric, Balancing::Ecmp, &(0..0), "scheme.timely.min_rtt");
         base_rtt.expect("it is small").as_ps() / 1_000_000
     }
 
@@ -218,6 +255,44 @@ mod tests {
             (0, 1, 50),
         ];
         assert_eq!(rtt(&one), 2 * (4 + 4));
+    }
+
+    /// Switches 0, 1 and 2, 3 in two groups.
+    #[test]
+    fn fewest_links_between_groups_then_the_fewest_links() {
+        let links = [
+            (4, 0, 1),
+            (5, 3, 2),
+            (0, 1, 4),
+            (1, 2, 30),
+            (2, 3, 6),
+            (0, 6, 1),
+        ];
+        let mut nodes = vec![NodeKind::Switch; 4];
+        nodes.extend([NodeKind::Host; 2]);
+        nodes.push(NodeKind::Switch);
+        // Switch 6 is a group by itself, two links from 3: over it are two links between groups.
+        let links = links.into_iter().chain([(6, 3, 1)]);
+        let fabric = Fabric {
+            nodes,
+            links: links
+                .map(|(a, b, us)| Link {
+                    a,
+                    b,
+                    rate: Rate::from_gbps(10),
+                    delay: Time::from_us(us),
+                })
+                .collect(),
+            groups: vec![0, 0, 1, 1, 0, 1, 2],
+            ..Fabric::default()
+        };
+        let rtt = |balancing| {
+            let rtt = base_rtt(&fabric, balancing, &(0..0), "scheme.timely.min_rtt");
+            rtt.expect("it is small").as_ps() / 1_000_000
+        };
+        assert_eq!(rtt(Balancing::Ecmp), 2 * (1 + 4 + 30 + 6 + 2));
+        // By a third group, a link within one and one between them more.
+        assert_eq!(rtt(Balancing::Valiant), 2 * (1 + 4 + 30 + 6 + 2 + 6 + 30));
     }
 
     #[test]

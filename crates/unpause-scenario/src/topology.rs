@@ -7,8 +7,8 @@ use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId, check_rate};
 
 use crate::limits;
 pub use crate::sections::topology::{
-    ClosPods, Dumbbell, Explicit, ExplicitLink, FatTree, LeafSpine, Leaves, ParkingLot, Rails,
-    SingleSwitch, TwoSwitch,
+    ClosPods, Dragonfly, Dumbbell, Explicit, ExplicitLink, FatTree, LeafSpine, Leaves, ParkingLot,
+    Rails, SingleSwitch, TwoSwitch,
 };
 
 /// A fabric whose nodes have names.

@@ -60,8 +60,15 @@ fn cyclic(run: &Run, cycle: &str) -> Warning {
         kind: "cyclic-buffers".into(),
         message: format!("PFC can deadlock: buffers wait for one another in a cycle: {cycle}"),
         help: Some(
-            "routes that first go up and then down, as in an intact Clos, have no such cycle"
-                .into(),
+            match run.config.fabric.groups.is_empty() {
+                true => "routes that first go up and then down, as in an intact Clos, have no such cycle",
+                false => {
+                    "in a dragonfly, paths over several groups have such cycles; without PFC (switch.lossless = [], \
+                     loss_recovery = \"selective-repeat\", switch.trimming) nothing can deadlock. Credits of links deadlock \
+                     as PFC does; a virtual channel for each hop, which avoids it, is not modelled"
+                }
+            }
+            .into(),
         ),
         note: false,
     }

@@ -105,6 +105,59 @@ fn lossy_priorities_have_no_cycle() {
     assert_eq!(scenario.warnings(), []);
 }
 
+/// Names of switches may have ranges.
+const DRAGONFLY: &str = r#"
+duration = "100us"
+
+[topology]
+builder = "dragonfly"
+switches_per_group = 2
+hosts_per_switch = 1
+global_links = 2
+host_rate = "40Gbps"
+delay = "1us"
+
+[switch]
+balancing = "BALANCING"
+
+[probes]
+ports = ["group0-switch0..group0-switch1->group4-*"]
+
+[[scheme]]
+name = "PFC"
+
+[[traffic]]
+name = "far"
+kind = "flow"
+from = "H0"
+to = "H9"
+"#;
+
+#[test]
+fn a_dragonfly_has_cycles_whichever_its_routing() {
+    for balancing in ["ecmp", "valiant"] {
+        let source = DRAGONFLY.replace("BALANCING", balancing);
+        let scenario = Scenario::parse(&source, Path::new("dragonfly.toml"))
+            .unwrap_or_else(|error| panic!("{}", error.explain()));
+        let [warning] = &*scenario.warnings() else {
+            panic!("{balancing}: {:?}", scenario.warnings());
+        };
+        assert_eq!(warning.kind, "cyclic-buffers");
+        let help = warning.help.as_deref().unwrap_or_default();
+        assert!(help.starts_with("in a dragonfly, paths over several groups have such cycles"));
+    }
+    // What the help says.
+    let lossy = DRAGONFLY.replace("BALANCING", "valiant\"\nlossless = []\n#")
+        + "[scheme.set]\n\"switch.trimming.size\" = \"64B\"\n";
+    let lossy = lossy.replace(
+        "name = \"PFC\"",
+        "name = \"PFC\"\nloss_recovery = \"selective-repeat\"",
+    );
+    let scenario = Scenario::parse(&lossy, Path::new("dragonfly.toml"))
+        .unwrap_or_else(|error| panic!("{}", error.explain()));
+    assert_eq!(scenario.warnings(), []);
+}
+
 #[test]
 fn of_the_shipped_scenarios_only_the_damaged_pod_can_deadlock() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");

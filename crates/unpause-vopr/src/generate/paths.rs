@@ -39,11 +39,23 @@ fn tables<'a>(document: &'a mut Table, key: &str) -> impl Iterator<Item = &'a mu
     entries.filter_map(Value::as_table_mut)
 }
 
+/// How many groups of switches the topology has.
+fn groups(document: &Table) -> i64 {
+    let number = |key: &str| document["topology"].get(key).and_then(Value::as_integer);
+    let most = || Some(number("switches_per_group")? * number("global_links")? + 1);
+    let is_dragonfly = text(document, "topology", "builder") == Some("dragonfly");
+    let groups = is_dragonfly.then(|| number("groups").or_else(most));
+    groups.flatten().unwrap_or(0)
+}
+
 fn balancing(sketch: &mut Sketch, dice: &mut Dice) {
     let mut kinds = vec!["round-robin", "random", "flowlet", "ecmp"];
     // There, frames may not wait at outputs.
     if sketch.model != "input-queued" {
         kinds.extend(["adaptive", "adaptive"]);
+    }
+    if groups(&sketch.document) > 2 {
+        kinds.extend(["valiant"; 4]);
     }
     let kind = dice.pick(&kinds);
     let switch = table(&mut sketch.document, "switch");

@@ -9,7 +9,7 @@ use crate::case::{push, put, table};
 use crate::dice::Dice;
 
 /// Builders that are known here, and files; with how often each comes.
-const SHAPES: [(u64, &str); 10] = [
+const SHAPES: [(u64, &str); 11] = [
     (4, "single-switch"),
     (2, "two-switch"),
     (3, "dumbbell"),
@@ -18,6 +18,7 @@ const SHAPES: [(u64, &str); 10] = [
     (2, "clos"),
     (2, "fat-tree"),
     (2, "rails"),
+    (2, "dragonfly"),
     (5, "explicit"),
     (3, "file"),
 ];
@@ -83,6 +84,7 @@ fn builder(topology: &mut Table, shape: &str, dice: &mut Dice) {
             }
         }
         "rails" => rails(topology, dice),
+        "dragonfly" => dragonfly(topology, dice),
         "clos" => {
             number(topology, dice, "pods", 1, 2);
             number(topology, dice, "tors_per_pod", 1, 2);
@@ -107,15 +109,39 @@ fn builder(topology: &mut Table, shape: &str, dice: &mut Dice) {
     }
     put(topology, host_rate, link_rate(dice));
     put(topology, "delay", link_delay(dice));
+    of_other_links(topology, shape, dice);
+}
+
+/// Rates and delays of links that are not all alike.
+fn of_other_links(topology: &mut Table, shape: &str, dice: &mut Dice) {
     if dice.percent(40) {
         match shape {
             "two-switch" | "dumbbell" => put(topology, "bottleneck_rate", link_rate(dice)),
             "leaf-spine" | "clos" | "fat-tree" => put(topology, "fabric_rate", link_rate(dice)),
+            "dragonfly" => put(topology, "global_rate", link_rate(dice)),
             _ => {}
         }
     }
-    if matches!(shape, "leaf-spine" | "clos" | "fat-tree") && dice.percent(40) {
+    if shape == "dragonfly" && dice.percent(40) {
+        put(topology, "global_delay", link_delay(dice));
+    }
+    if matches!(shape, "leaf-spine" | "clos" | "fat-tree" | "dragonfly") && dice.percent(40) {
         put(topology, "host_delay", link_delay(dice));
+    }
+}
+
+/// At most five groups.
+fn dragonfly(topology: &mut Table, dice: &mut Dice) {
+    let (switches, links) = (dice.between(1, 2), dice.between(1, 2));
+    put(topology, "switches_per_group", switches as i64);
+    put(topology, "global_links", links as i64);
+    put(topology, "hosts_per_switch", dice.between(1, 2) as i64);
+    if dice.percent(60) {
+        let groups = dice.between(2, switches * links + 1);
+        put(topology, "groups", groups as i64);
+    }
+    if switches > 1 && dice.percent(30) {
+        put(topology, "local_rate", link_rate(dice));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `balancing` of `[switch]`: which of several equal next hops a packet takes.
+//! `balancing` of `[switch]`: which of several equal next hops a packet takes, and by which group.
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{AdaptiveBalancing, Balancing};
@@ -11,13 +11,14 @@ use crate::text::quantity::{Duration, Size};
 pub(super) const FLOWLET_GAP: Time = Time::from_us(100);
 
 names! {
-    /// How one of several equal next hops is chosen.
+    /// How next hops are chosen.
     pub(crate) BalancingKey {
         Ecmp = "ecmp",
         RoundRobin = "round-robin",
         Random = "random",
         Adaptive = "adaptive",
         Flowlet = "flowlet",
+        Valiant = "valiant",
     }
 }
 
@@ -31,6 +32,7 @@ pub(super) fn balancing(
         None | Some(BalancingKey::Ecmp) => Balancing::Ecmp,
         Some(BalancingKey::RoundRobin) => Balancing::RoundRobin,
         Some(BalancingKey::Random) => Balancing::Random,
+        Some(BalancingKey::Valiant) => Balancing::Valiant,
         Some(BalancingKey::Adaptive) => {
             let AdaptiveBalancing {
                 min_bytes,

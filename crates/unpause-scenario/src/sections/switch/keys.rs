@@ -57,7 +57,7 @@ keys! {
         queueing: Queueing = [SwitchConfig::default().queueing]
             "order in which packets of one priority leave a port: `\"fifo\"`, or `\"voq\"`: virtual output queues, one packet per ingress port in turn" idle OUTPUTS;
         balancing: BalancingKey = ["`\"ecmp\"`"]
-            "how switches choose among equal next hops, [below](#paths)";
+            "how switches choose next hops, [below](#paths)";
         balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
             "next hops with fewer bytes of equal or higher priority are in the best class" from "DeTail"
             idle NOT_ADAPTIVE;

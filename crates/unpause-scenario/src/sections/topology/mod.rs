@@ -6,6 +6,7 @@
 
 mod builder;
 mod clos;
+mod dragonfly;
 mod dumbbell;
 mod explicit;
 mod fat_tree;
@@ -21,6 +22,7 @@ mod two_switch;
 
 pub use builder::TopologyBuilder;
 pub use clos::ClosPods;
+pub use dragonfly::Dragonfly;
 pub use dumbbell::Dumbbell;
 pub(crate) use explicit::LinkKeys;
 pub use explicit::{Explicit, ExplicitLink};
@@ -33,7 +35,7 @@ pub(crate) use table::{FileKeys as TopologyFile, topology};
 pub use two_switch::TwoSwitch;
 
 /// Every value of `builder`, in the order of a list of them.
-pub const BUILDERS: [TopologyBuilder; 9] = [
+pub const BUILDERS: [TopologyBuilder; 10] = [
     TopologyBuilder::of::<SingleSwitch>(),
     TopologyBuilder::of::<TwoSwitch>(),
     TopologyBuilder::of::<Dumbbell>(),
@@ -42,5 +44,6 @@ pub const BUILDERS: [TopologyBuilder; 9] = [
     TopologyBuilder::of::<ClosPods>(),
     TopologyBuilder::of::<FatTree>(),
     TopologyBuilder::of::<Rails>(),
+    TopologyBuilder::of::<Dragonfly>(),
     TopologyBuilder::of::<Explicit>(),
 ];
