@@ -3,11 +3,12 @@
 Only ports that sent anything have rows. Packets go by shortest paths, and every packet that moved
 left rows behind, so the shortest paths over these links are those of the flows. Which of several
 equal paths a flow took is not recorded: what is said of one holds for all of them, or is said to be
-possible only.
+possible only. Nor is it recorded by which third group of switches a flow went, where flows do that.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause.data import series
+from unpause.data.groups import Groups
 from unpause.data.result import Run
 
 #: Larger fabrics are not searched for paths.
@@ -103,26 +105,60 @@ class Pairs:
         self._number = paths.number
         self._from = paths.ahead([src for src, _ in pairs])
         self._to = paths.behind([dst for _, dst in pairs])
+        starts = np.array([paths.number(src) for src, _ in pairs], dtype=int)
         ends = np.array([paths.number(dst) for _, dst in pairs], dtype=int)
         self._links, self._paths = self._from.of(ends)
+        self._fabric, self._ends = paths, (starts, ends)
 
     def crossed(self, port: Port) -> tuple[np.ndarray, np.ndarray]:
         """By pair whether a shortest path leads over `port`, and whether all of them do."""
         before, to = self._from.of(self._number(port.node))
         after, on = self._to.of(self._number(port.peer))
-        may = np.isfinite(self._links) & (before + 1 + after == self._links)
-        return may, may & (to * on == self._paths)
+        length = self._fabric.length(port.node, port.peer)
+        may = np.isfinite(self._links) & (before + length + after == self._links)
+        must = may & (to * on == self._paths)
+        groups = self._fabric.groups
+        if groups is None or not groups.by_third or not len(may):
+            return may, must
+        starts, ends = self._ends
+        own, other = self._fabric.group[starts], self._fabric.group[ends]
+        detours = np.isfinite(self._links) & (own != other)
+        certain = (starts == self._number(port.node)) | (ends == self._number(port.peer))
+        possible = certain | self._on_detour(port, own, other)
+        return np.where(detours, possible, may), np.where(detours, certain, must)
+
+    def _on_detour(self, port: Port, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """By pair whether a path by a third group may lead over `port`, which is between switches.
+
+        In the sender's group any link may, but to the receiver's; then those of shortest paths.
+        """
+        groups = self._fabric.groups
+        if groups is None or not groups.hosts.isdisjoint((port.node, port.peer)):
+            return np.zeros(len(own), dtype=bool)
+        here, there = (self._fabric.group[self._number(it)] for it in (port.node, port.peer))
+        rest, _ = self._to.of(self._number(port.node))
+        after, _ = self._to.of(self._number(port.peer))
+        nearer = after + self._fabric.length(port.node, port.peer) == rest
+        return np.where(own == here, other != there, (own != there) & nearer)
 
 
 class Paths:
     """Shortest paths over links, parallel ones of which count as several.
 
+    Where nodes have groups, a path over fewer links between groups is shorter than any over more.
+
     Attributes:
         senders: How many nodes have links to others.
+        groups: The groups of nodes, if they have any.
+        group: The same by number, -1 of nodes without.
     """
 
-    def __init__(self, links: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, links: Sequence[tuple[str, str]], groups: Groups | None = None) -> None:
         names = dict.fromkeys(name for link in links for name in link)
+        self.groups = groups
+        of = groups.of if groups is not None else {}
+        self.group = np.array([*(of.get(name, -1) for name in names), -1], dtype=int)
+        self._far = max(1, len(names))
         self._numbers = {name: number for number, name in enumerate(names)}
         # The last is for names without a link.
         self._next: list[list[int]] = [[] for _ in range(len(names) + 1)]
@@ -138,6 +174,11 @@ class Paths:
         """Of a node."""
         return self._numbers.get(name, len(self._numbers))
 
+    def length(self, node: str, peer: str) -> int:
+        """For how many links within a group a link counts."""
+        apart = self.groups is not None and self.groups.part(node, peer)
+        return self._far if apart else 1
+
     def ahead(self, starts: Sequence[str]) -> Lengths:
         """From each of `starts` to all nodes."""
         return self._lengths(starts, self._next, self._ahead)
@@ -145,6 +186,11 @@ class Paths:
     def behind(self, ends: Sequence[str]) -> Lengths:
         """From all nodes to each of `ends`."""
         return self._lengths(ends, self._before, self._behind)
+
+    def _search(self, neighbours: list[list[int]], root: int) -> tuple[np.ndarray, np.ndarray]:
+        if self.groups is None:
+            return _breadth_first(neighbours, root)
+        return _by_groups(neighbours, root, self.group, self._far)
 
     def _lengths(
         self,
@@ -158,7 +204,7 @@ class Paths:
         rows = {root: row for row, root in enumerate(dict.fromkeys(roots))}
         for root in rows:
             if root not in known:
-                known[root] = _breadth_first(neighbours, root)
+                known[root] = self._search(neighbours, root)
         return Lengths(
             np.array([known[root][0] for root in rows]),
             np.array([known[root][1] for root in rows]),
@@ -202,9 +248,10 @@ _KEPT_PATHS = 2
 def _paths(run: Run, links: list[tuple[str, str]]) -> Paths:
     """Those of the last runs are kept: most runs of a result use the same links."""
     cache = run.result.__dict__.setdefault("_paths_by_links", {})
-    key = tuple(sorted(links))
+    groups = Groups.find(run, links)
+    key = (tuple(sorted(links)), groups is not None and groups.by_third)
     found = cache.pop(key, None)
-    cache[key] = found = Paths(links) if found is None else found
+    cache[key] = found = Paths(links, groups) if found is None else found
     while len(cache) > _KEPT_PATHS:
         del cache[next(iter(cache))]
     return found
@@ -223,6 +270,29 @@ def _breadth_first(neighbours: list[list[int]], start: int) -> tuple[np.ndarray,
                 links[peer] = links[node] + 1
                 waiting.append(peer)
             if links[peer] == links[node] + 1:
+                paths[peer] += paths[node]
+    return np.array(links), np.array(paths)
+
+
+def _by_groups(
+    neighbours: list[list[int]], start: int, group: np.ndarray, far: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same where a link between groups counts for `far` links."""
+    links: list[float] = [math.inf] * len(neighbours)
+    paths: list[float] = [0.0] * len(neighbours)
+    links[start], paths[start] = 0, 1
+    groups = group.tolist()
+    waiting: list[tuple[float, int]] = [(0, start)]
+    while waiting:
+        distance, node = heapq.heappop(waiting)
+        if distance > links[node]:
+            continue
+        for peer in neighbours[node]:
+            over = distance + (1 if groups[node] == groups[peer] else far)
+            if over < links[peer]:
+                links[peer], paths[peer] = over, 0.0
+                heapq.heappush(waiting, (over, peer))
+            if over == links[peer]:
                 paths[peer] += paths[node]
     return np.array(links), np.array(paths)
 
