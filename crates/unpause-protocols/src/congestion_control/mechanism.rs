@@ -139,10 +139,32 @@ pub trait Settings {
 
 /// A law of congestion control: everything but its construction and its rate has a default that does
 /// nothing.
+///
+/// Its owner is the sender of one flow, which also repairs losses: a host's RoCE sender, or for TCP a
+/// [`newreno::Sender`](crate::loss_recovery::newreno::Sender) and its owner. It makes these calls in order of time, and obeys
+/// the answers:
+///
+/// | call | when | already true |
+/// |---|---|---|
+/// | [`on_timer`](Self::on_timer) | [`next_timer`](Self::next_timer) is due | nothing else of that instant or later has been reported |
+/// | [`on_ack`](Self::on_ack) | an ACK has come, or a NAK that says something new | [`Ack::acknowledged`] includes what it acknowledges |
+/// | [`on_loss`](Self::on_loss) | packets count as lost, or TCP answers a mark | the ACK or NAK that shows it has been passed to `on_ack`; a timeout has none, nor has the report of a trimmed packet that acknowledges nothing |
+/// | [`on_recovered`](Self::on_recovered) | TCP: fast recovery is over, or a connection that was idle starts again | the ACK that ends the recovery has been passed to `on_ack` |
+/// | [`on_notification`](Self::on_notification) | a CNP or CNM takes effect | - |
+/// | [`on_sent`](Self::on_sent) | a packet starts | it counts as in flight |
+///
+/// After each of these calls the RoCE sender asks [`rate`](Self::rate), `next_timer` and [`hears_sent`](Self::hears_sent) again,
+/// and, except after `on_sent`, [`window`](Self::window) if there was one at the start. RoCE reports no [`Loss::Mark`] and no
+/// recovery. TCP asks for the window before each segment, except in fast recovery, when it counts by itself. The simulator's TCP
+/// asks for the rate after each segment, runs no timers of laws and passes no notifications.
+///
+/// Bytes are those that [`Path::packet_bytes`] counts. For RoCE these are frames with framing, and ACKs acknowledge whole packets
+/// of this size; for TCP they are the payload. Bytes in flight at a loss are those just before it, without what its ACK or
+/// NAK acknowledges.
 pub trait Mechanism {
     /// The rate at which the flow may send now; line rate if only its window holds it back.
     fn rate(&self) -> Rate;
-    /// Bytes that may be in flight, at least a packet; `None`: any number.
+    /// Bytes that may be in flight, at least a packet; `None`: any number, for the whole flow.
     #[inline]
     fn window(&self) -> Option<u64> {
         None
@@ -169,7 +191,7 @@ pub trait Mechanism {
     fn digests(&self) -> Option<Fraction> {
         None
     }
-    /// False if [`Self::on_ack`] does nothing, ever: who has many ACKs need not ask.
+    /// False if [`Self::on_ack`] does nothing, ever: the owner asks once and may leave these calls out.
     #[inline]
     fn hears_acks(&self) -> bool {
         true
@@ -180,8 +202,7 @@ pub trait Mechanism {
     /// A notification has arrived; those of other mechanisms are ignored.
     #[inline]
     fn on_notification<R: Rng>(&mut self, _now: Time, _notification: &Notification, _rng: &mut R) {}
-    /// There was a loss while this many bytes were in flight. An ACK that reports it has been passed to [`Self::on_ack`]
-    /// before.
+    /// There was a loss while this many bytes were in flight.
     #[inline]
     fn on_loss(&mut self, _now: Time, _loss: Loss, _in_flight: u64) {}
     /// A lost packet is repaired. A window above `at_most` bytes would let a burst go.
