@@ -66,12 +66,30 @@ impl Indifference {
 }
 
 /// A congestion point: everything but its construction has a default that does nothing.
+///
+/// Its owner is a port of a switch, which has one for each priority. About a packet it makes two calls:
+///
+/// 1. [`on_enqueue`](Self::on_enqueue) when the switch has admitted the packet, before the queue stores it. After
+///    [`Verdict::Drop`] nothing more is reported of it. [`Verdict::Record`] has no effect here.
+/// 2. [`on_dequeue`](Self::on_dequeue) when the port is free and the packet has been taken out of the queue, before it is sent.
+///    After `Drop` the port takes its next packet. A packet that finds the port free passes both calls in one instant.
+///
+/// A call is left out where [`indifference`](Self::indifference) allows that. Packets that are lost with their link, or dropped by
+/// a PFC watchdog, leave the queue without `on_dequeue`.
+///
+/// Between packets the owner reports when its queue may not transmit ([`on_pause`](Self::on_pause)) and when it may again
+/// ([`on_resume`](Self::on_resume)): by PFC, or on a link with credits, for want of them. There are no timers.
+///
+/// The owner does what the verdict says and checks nothing: answer [`Verdict::MarkCe`] only if [`Packet::ect`] is true.
+///
+/// Where a mechanism watches inputs ([`super::qcn::Mode::at_input`]), there is one for each (ingress port, priority) instead. It is
+/// only asked by `on_enqueue`, with the bytes that the ingress holds and no packets, and only [`Verdict::Notify`] has an effect.
 pub trait Mechanism: Show {
-    /// Events that need not be reported to it, now and later.
+    /// Events that need not be reported to it. Never changes.
     fn indifference(&self) -> Indifference {
         Indifference::default()
     }
-    /// A packet has joined the queue; `queue` includes it.
+    /// A packet joins the queue; `queue` includes it.
     #[inline]
     fn on_enqueue<R: Rng>(
         &mut self,
@@ -82,7 +100,7 @@ pub trait Mechanism: Show {
     ) -> Verdict {
         Verdict::Pass
     }
-    /// A packet has been taken for transmission; `queue` is what stays behind.
+    /// A packet has been taken for transmission; `queue` is what stays behind, and [`Packet::enqueued_at`] when it joined.
     #[inline]
     fn on_dequeue<R: Rng>(
         &mut self,
@@ -93,9 +111,9 @@ pub trait Mechanism: Show {
     ) -> Verdict {
         Verdict::Pass
     }
-    /// The peer's PAUSE has taken effect on this queue.
+    /// The peer's PAUSE has taken effect on this queue, or it has no credits.
     fn on_pause(&mut self, _now: Time) {}
-    /// The queue may transmit again: XON, or a PAUSE that ran out.
+    /// The queue may transmit again: XON, a PAUSE that ran out, or new credits.
     fn on_resume(&mut self, _now: Time, _queue: Queue) {}
 }
 

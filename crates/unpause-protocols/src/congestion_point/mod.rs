@@ -91,11 +91,11 @@ impl CongestionPoint {
     pub fn new<R: Rng>(config: &Config, rng: &mut R) -> Self {
         build!(config, PassAll, rng)
     }
-    /// Events that need not be reported to it, now and later.
+    /// [`Mechanism::indifference`].
     pub fn indifference(&self) -> Indifference {
         dispatch!(self, it => it.indifference())
     }
-    /// A packet has joined the queue; `queue` includes it.
+    /// [`Mechanism::on_enqueue`].
     // Always: in a switch's busiest place a call costs 3 % of all instructions.
     #[inline(always)]
     pub fn on_enqueue<R: Rng>(
@@ -107,7 +107,7 @@ impl CongestionPoint {
     ) -> Verdict {
         dispatch!(self, it => it.on_enqueue(now, packet, queue, rng))
     }
-    /// A packet has been taken for transmission; `queue` is what stays behind.
+    /// [`Mechanism::on_dequeue`].
     // What is short stands in a switch's busiest place itself; a call costs 4 % of all instructions.
     #[inline(always)]
     pub fn on_dequeue<R: Rng>(
@@ -134,11 +134,11 @@ impl CongestionPoint {
     ) -> Verdict {
         dispatch!(self, it => it.on_dequeue(now, packet, queue, rng))
     }
-    /// The peer's PAUSE has taken effect on this queue.
+    /// [`Mechanism::on_pause`].
     pub fn on_pause(&mut self, now: Time) {
         dispatch!(self, it => it.on_pause(now))
     }
-    /// The queue may transmit again: XON, or a PAUSE that ran out.
+    /// [`Mechanism::on_resume`].
     pub fn on_resume(&mut self, now: Time, queue: Queue) {
         dispatch!(self, it => it.on_resume(now, queue))
     }
