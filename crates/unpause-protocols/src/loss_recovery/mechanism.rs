@@ -28,9 +28,25 @@ pub struct Gap {
     pub lost: bool,
 }
 
-/// The sender's side. The flow's numbers are its owner's, who hands them to every call: the same flow each time. Call
-/// [`Repair::send`] only while [`Sender::has_packet`], and [`Repair::on_timer`] before anything else that happens at the
-/// instant [`Sender::next_timer`] or later.
+/// The sender's side of one flow. The flow's numbers, [`Sender`], are its owner's, who hands them to every call: the same flow each
+/// time. [`Sender::has_packet`] then says whether there is something to send, and [`Sender::is_done`] whether all is acknowledged.
+///
+/// | call | when | what its owner must ensure | what its owner then does |
+/// |---|---|---|---|
+/// | [`send`](Self::send) | the flow may send | `has_packet` is true | sends the packet [`Sent::number`] |
+/// | [`on_ack`](Self::on_ack) | an ACK has come | [`Feedback::number`] is at most [`Sender::highest`] | reports it to the law |
+/// | [`on_nak`](Self::on_nak), [`on_trim`](Self::on_trim) | the report of a gap, or of a trimmed packet, has come | the same | unless it is `None`, reports what has arrived, then the loss, if there is one |
+/// | [`on_timer`](Self::on_timer) | [`Sender::next_timer`] is due | nothing else of that instant or later has been reported | if true, reports a timeout to the law |
+/// | [`open_window`](Self::open_window) | see below | - | - |
+///
+/// `open_window` is called once before the first `send`, with `u32::MAX` if nothing else limits the flow: selective repeat has a
+/// window of its own. Where a law or the host sets a window, it follows every call that reports something, even if the window is
+/// the same: go-back-N counts it from the first packet that is not acknowledged. [`in_flight`](Self::in_flight) is asked before
+/// a call that may find a loss, since the law is told how much was in flight then.
+///
+/// The law is that of [`congestion_control`](crate::congestion_control): packets that have arrived go to
+/// [`on_ack`](crate::congestion_control::Mechanism::on_ack), losses to
+/// [`on_loss`](crate::congestion_control::Mechanism::on_loss).
 pub trait Repair {
     /// Sends the packet [`Sender::next`].
     fn send(&mut self, flow: &mut Sender, now: Time) -> Sent;
@@ -49,7 +65,21 @@ pub trait Repair {
     fn in_flight(&self, flow: &Sender) -> u32;
 }
 
-/// The receiver's side; the flow's numbers are its owner's.
+/// The receiver's side of one flow; the flow's numbers, [`Receiver`], are its owner's, and the same for each call.
+///
+/// Its owner reports each data packet that arrives with its payload, whether it comes in order, out of order or again, and answers
+/// it by the [`Reception`]. [`Receiver::expected`] is then the number that an ACK or NAK carries.
+///
+/// | answer | what the owner sends |
+/// |---|---|
+/// | [`InOrder`](Reception::InOrder) | an ACK, if the packet asks for one |
+/// | [`Filled`](Reception::Filled), [`Complete`](Reception::Complete) | an ACK |
+/// | [`Duplicate`](Reception::Duplicate) | an ACK; HPCC's NIC only for a retry after a timeout |
+/// | [`Kept`](Reception::Kept) | a NAK that also names the packet: [`Feedback::kept`] |
+/// | [`Gap`](Reception::Gap) | a NAK |
+/// | [`KnownGap`](Reception::KnownGap) | nothing |
+///
+/// After `Complete` the owner may forget the flow, and must then acknowledge by itself what comes again.
 pub trait Reassembly {
     /// A packet has arrived.
     fn on_data(&mut self, flow: &mut Receiver, now: Time, number: u32) -> Reception;
