@@ -9,6 +9,22 @@ pub const CHANNELS: usize = 8;
 pub const UPDATE_BYTES: u64 = 8;
 
 /// One end of a link: of each VC, what it may send, and what it holds of what the other end has sent.
+///
+/// Each end has one state, for what it sends and for what it receives. For a packet from end A to end B, their owner calls:
+///
+/// 1. At A [`may_send`](Self::may_send). As long as it is false, the packet waits, and those behind it in its VC.
+/// 2. At A [`on_sent`](Self::on_sent), when the packet starts.
+/// 3. At B [`on_packet`](Self::on_packet), when it has arrived and is stored. If the link gives it up instead, at A
+///    [`on_lost`](Self::on_lost).
+/// 4. At B [`on_freed`](Self::on_freed), when it leaves the buffer. Then [`next_timer`](Self::next_timer) says when B has an
+///    update to send, which may be now.
+/// 5. At B [`on_timer`](Self::on_timer) at that time, and [`update`](Self::update) for each VC that it names. The owner carries
+///    these numbers to A.
+/// 6. At A [`on_update`](Self::on_update) for each of them: `may_send` may be true now. If the update is lost instead, at B
+///    [`on_update_lost`](Self::on_update_lost), and the next timer repeats it.
+///
+/// The owner sets one timer for each end, and asks `next_timer` again only after that has run out: while an update waits for its
+/// time, `on_freed` must not bring that forward. `bytes` of a packet are the same in all calls.
 pub trait Mechanism {
     /// True if a packet of this many bytes may start; with `before`, once another one of that many bytes has.
     fn may_send(&self, vc: u8, before: Option<u32>, bytes: u32) -> bool;
