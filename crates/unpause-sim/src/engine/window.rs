@@ -20,7 +20,8 @@ use crate::outcome::results::{LossPlace, PacketRecord, Queued};
 use crate::plan::Plan;
 use crate::routing::Routing;
 
-/// What a node must be able to do.
+/// What a node must be able to do. Its shard calls [`Self::run`] for every [`Window`] in which the node has something to do, and
+/// [`Self::finish`] once, when the run is over.
 pub trait NodeModel {
     /// Executes every event before `window.end`; answers when the next one is due, what is in flight to
     /// it included.
@@ -34,10 +35,35 @@ pub trait NodeModel {
 }
 
 /// What a node sees of the world while it runs its window.
+///
+/// A shard makes one (`Shard::open`) for the nodes of a half that have something to do before `end`, and has them
+/// [run](NodeModel::run) one after another. A cluster runs several shorter windows in it, for which it sets `start` and `end`. When
+/// links change, there is one without length: nodes may send in it, and have no events to execute.
+///
+/// While a node runs:
+///
+/// - none of its events is due before `start`, but for samples of an idle host;
+/// - all that arrives at it before `end` is in its inbox already. What a node sends arrives later, or at a node of the other half,
+///   which is not running: that takes it in a window of its own. So the order in which nodes run does not matter;
+/// - links and routes do not change.
+///
+/// | a node calls | to |
+/// |---|---|
+/// | [`Inboxes::take_until`], [`Inboxes::at`] | take, as a switch, all that arrives in the window, once; look at one of these |
+/// | [`Inboxes::head`], [`Inboxes::pop`], [`Inboxes::close`] | take, as a host, one packet after another, and end its window |
+/// | [`Self::transmit`], [`Self::pass_on`] | start to send at a port that is free; [`End`](crate::link::end::End) keeps until when it is busy |
+/// | [`Self::lose`] | count a packet that is lost, and forget what switches have written into it |
+/// | [`Self::may_send`], [`Self::take_credits`], [`Self::free_credits`], [`Self::on_update`], [`Self::send_update`] | reach the credits of its links |
+/// | [`Self::take_wakes`], [`Self::send_again`] | have its links send again |
+/// | [`Log`], [`Telemetry`] | record; read and write what packets carry of switches |
+///
+/// A node reads and changes nothing of another node: a packet that it sends wakes the far end in the calendar. Before it returns, it
+/// has executed all events before `end`; the time that it answers is no earlier. Packets to other shards stay in `outboxes` until
+/// shards exchange batches, which they do between windows.
 pub struct Window<'w, 'p> {
-    /// Nothing is due before this.
+    /// When it begins.
     pub(crate) start: Time,
-    /// Events before this are to be executed.
+    /// When it ends: events before this are to be executed.
     pub end: Time,
     /// What every node reads.
     pub plan: &'w Plan<'p>,
