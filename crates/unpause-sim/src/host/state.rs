@@ -33,7 +33,39 @@ use crate::plan::Plan;
 use crate::plan::sampling::{Sampling, grid_after};
 use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 
-/// A host.
+/// A host: its NICs, the flows that it sends and those that it receives. Its shard calls:
+///
+/// 1. [`Host::new`], then [`Host::find_ranks`] for jobs;
+/// 2. between windows, as flows are read from the traffic: [`Host::expect`] at the receiver, before a packet of the flow can
+///    arrive, and [`Host::schedule`] at the sender, before the flow starts, or `Host::wait_for` if it follows others;
+/// 3. [`run`](crate::engine::window::NodeModel::run) for each window in which it has something to do;
+/// 4. [`finish`](crate::engine::window::NodeModel::finish) at the end.
+///
+/// `run` looks at four times, `timers`, the first packet of its inbox, [`Nic::at`] and `rare_at`, and handles what is due first,
+/// until all of them are at the end of the window or later. What is due at one instant, it handles in this order:
+///
+/// 1. timers, in the order of [`Entry`]: of flows by number, of a flow by kind ([`SENDER`], [`RECEIVER`], ...). So a mechanism
+///    has its timer before anything arrives for its flow;
+/// 2. packets that arrive; with several NICs, by port;
+/// 3. PAUSEs that take effect;
+/// 4. flows that start, in the order of their numbers;
+/// 5. timers of ranks;
+/// 6. the NIC, or several by number;
+/// 7. samples.
+///
+/// When its port is free, the NIC (`Host::on_nic`) sends one packet:
+///
+/// 1. Flows whose rate limiters have come to allow a packet go from `pacing` to the `ready` of their class.
+/// 2. Control packets are sent first. Otherwise the most urgent class is served that has something to send and may (or by
+///    [`Nic::shares`]), and of it the first flow in `ready`.
+/// 3. Of that flow's [`Sender`] it asks [`has_packet`](Sender::has_packet), whether there is one and the window has room, and
+///    [`next_start`](Sender::next_start), when the rate limiter allows it. A flow that may not send leaves the line.
+/// 4. [`Sender::send`](Sender::send) makes the packet, tells the law, and computes `next_start` anew.
+/// 5. A flow with another packet goes to the end of `ready`, or to `pacing` if that may start only after the port is free again.
+///    Any other flow is out of both until feedback or a timer lets it send (`Host::after_change`).
+///
+/// That is the NIC of RoCE flows. TCP flows stand in the same lines, and are asked by `host/tcp_send.rs`; HPCC's NIC has a list of
+/// flows instead of `ready` and `pacing`.
 #[derive(Debug, Show)]
 #[repr(C, align(64))]
 #[show(pub(super) fn show_own(ack_every: u32))]
