@@ -2,35 +2,58 @@
 
 use std::fmt::Debug;
 
-use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_point::CongestionPoint;
 use unpause_protocols::congestion_point::pint::Meter;
-use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::ledger::Show;
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::Time;
 
 use super::balance::Balance;
-use super::egress::{Egress, Port, Queue, watches_inputs};
+use super::egress::{Egress, Port, Queue};
 use super::histogram::Histogram;
 use super::ingress::{Ingress, IngressTotals, PauseSource};
 use super::ready::Ready;
 use super::recorder::Recorder;
 use super::scheduler;
+use super::setup::{input_points, looked_at, meters, sides};
 use super::shaper::Shapers;
 use super::watchdog::Watchdogs;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
-use crate::fabric::ports::Transmitter;
 use crate::fabric::rng;
 use crate::fabric::{NodeId, PRIORITIES, PortId};
 use crate::link::pause::PendingPauses;
 use crate::outcome::results::LossPlace;
+use crate::plan::Plan;
 use crate::plan::sampling::{self, Sampling};
-use crate::plan::{Overrides, Plan};
 
-/// A switch: the chassis, and in it the model.
+/// A switch: the chassis, which all switches have, and in it the [`Model`], in which they differ.
+///
+/// The chassis has the ports, the egress queues with their congestion points and schedulers, PAUSE in both directions, timers,
+/// samples and totals. The model has what is between an ingress port and an egress queue, and decides what memory a packet takes.
+///
+/// 1. The model's own constructor calls [`Chassis::new`]. [`Chassis::first_event`] says when the switch first has something to do.
+/// 2. [`run`](crate::engine::window::NodeModel::run) is called for each window in which it has something to do. It takes all packets
+///    that arrive in the window, and handles events in order of time. At one instant these are arrivals by port, ports that
+///    become free by port, [`Model::step`], PAUSEs that take effect, timers ([`Model::on_timer`] among them), sampling.
+/// 3. Between windows, when a link changes: [`Chassis::set_speed`]; or [`Chassis::set_link`], and when all ends of links that
+///    change have had that, [`Chassis::on_link`], which may send.
+/// 4. [`finish`](crate::engine::window::NodeModel::finish) at the end: last samples, [`Model::finish`], totals.
+///
+/// | a model calls | to |
+/// |---|---|
+/// | [`Chassis::way`], [`Chassis::next_hop`] | find where a packet goes; without a path `way` counts it as lost |
+/// | [`Chassis::enqueue`], [`Chassis::offer`] | hand a packet to its egress queue; `offer` first drops it if that is of a lossy class and has no place |
+/// | [`Chassis::pass`], [`Chassis::join`] | do the two halves of `enqueue`, if it admits the packet in between |
+/// | [`Chassis::is_closed`], [`Chassis::lose_at_port`] | see that the wire of a port has failed, or a watchdog drops what goes there; drop the packet |
+/// | [`Chassis::discard`], [`Chassis::trim`] | drop or trim a packet for which it has no room |
+/// | [`Chassis::request_pfc`], [`Chassis::note_xoff`] | send XOFF or XON, now or when the port is free; record why |
+/// | [`Chassis::take_input`], [`Chassis::free_input`] | count at an input buffer of fixed size, which does all of that |
+/// | [`Chassis::set_timer`] | be called again |
+/// | [`Chassis::watch_input`], [`Chassis::accuse`] | ask the congestion point of an input, and make its CNM |
+/// | [`Chassis::take_credits`], [`Chassis::free_credits`] | count a packet that came by credits |
 #[derive(Debug, Show)]
 pub struct Chassis<M: Model> {
     /// The node.
@@ -144,7 +167,32 @@ pub enum Coming<'a> {
 
 /// What differs from one switch model to another: how packets get from ingress ports to egress queues.
 ///
-/// A method that may send, receives the whole switch; the model itself is its field `model`.
+/// A method that may send, receives the whole switch; the model itself is its field `model`. About a packet the chassis calls:
+///
+/// 1. [`receive`](Self::receive) when it has arrived; PFC frames and updates of credits do not come here. With
+///    [`GOES_AT_ONCE`](Self::GOES_AT_ONCE) it is [`receive_on`](Self::receive_on), with the way already found, except for CNMs and
+///    in a switch with watchdogs, link-level retry or another choice of paths than a hash: such a model has both. The
+///    model counts the packet at its ingress, asks for PAUSE if [`Ingress::source`] says so, and drops it, keeps it or
+///    hands it to [`Chassis::enqueue`], sooner or later.
+/// 2. [`lets_pass`](Self::lets_pass), if nothing keeps the packet from being sent at once and its congestion point need not be
+///    asked. If true, it is sent.
+/// 3. Otherwise one of these: [`joined`](Self::joined), if [`JOINS`](Self::JOINS), when the congestion point has admitted it; or
+///    [`refused`](Self::refused), which is the last call, when its queue is closed or has no place, or the congestion point
+///    drops it.
+/// 4. [`left`](Self::left), the last call: it is being sent, or it was dropped in its queue, or lost with the link. The queue no
+///    longer counts it. The model gives its memory back, which may send XON.
+///
+/// `left` and `refused` may come before `enqueue` returns. A packet that [`Chassis::pass`] sends for the model itself gets
+/// no `left`. With `JOINS`, `enqueue` never sends a packet past `joined`.
+///
+/// What has a time of its own is in [`next_time`](Self::next_time), never in the past, and in [`step`](Self::step), which is called
+/// when that is due, until it is later; or in timers ([`on_timer`](Self::on_timer)).
+///
+/// A new model writes `PauseSource`, `receive` and `left`, and a constructor for a variant of `SwitchModel` and of `Node`. It gets
+/// queues, schedulers, congestion points, PAUSE obeyed and repeated, samples, totals and failures of links. If packets
+/// wait in the model, it also writes [`held_data_packets`](Self::held_data_packets), which the check at the end of a run counts;
+/// [`counted_before`](Self::counted_before), for the causes of PAUSE; and [`waiting_before`](Self::waiting_before), for
+/// deadlocks.
 pub trait Model: Debug + Show + Sized {
     /// Who decides on PAUSE at an (ingress port, class).
     type PauseSource: PauseSource;
@@ -153,8 +201,7 @@ pub trait Model: Debug + Show + Sized {
     /// [`Model::joined`] does something.
     const JOINS: bool = false;
 
-    /// A packet, not of PFC, has come in by port `from`, or is a CNM made here. The model drops it, or
-    /// hands it to [`Chassis::enqueue`] sooner or later.
+    /// A packet has come in by port `from`, or is a CNM made here.
     fn receive(
         switch: &mut Chassis<Self>,
         now: Time,
@@ -162,8 +209,8 @@ pub trait Model: Debug + Show + Sized {
         from: PortId,
         window: &mut Window<'_, '_>,
     );
-    /// A packet, not of PFC, has come in, at this place of those taken, and this is its way, if packets go at
-    /// once; answers whether it may have given more to do.
+    /// A packet has come in, at this place of those taken, and this is its way; answers whether it may have given
+    /// more to do.
     fn receive_on(
         _switch: &mut Chassis<Self>,
         _now: Time,
@@ -185,7 +232,7 @@ pub trait Model: Debug + Show + Sized {
     ) -> bool {
         true
     }
-    /// A packet has left its egress queue: it is being sent, or its congestion point has dropped it.
+    /// A packet has left its egress queue, or has gone through it.
     fn left(
         switch: &mut Chassis<Self>,
         now: Time,
@@ -203,7 +250,7 @@ pub trait Model: Debug + Show + Sized {
         _window: &mut Window<'_, '_>,
     ) {
     }
-    /// The congestion point of an egress queue has dropped a packet that was to join it.
+    /// A packet that was to join its egress queue has been dropped.
     fn refused(
         switch: &mut Chassis<Self>,
         now: Time,
@@ -376,76 +423,4 @@ impl<M: Model> Chassis<M> {
     pub fn has_place(&self, index: usize) -> bool {
         self.queues[index].packets.len() < self.lossy_packets
     }
-}
-
-/// Both sides of every (port, class) of a switch.
-type Sides<S> = (Vec<Queue>, Vec<Egress>, Vec<Ingress<S>>);
-
-/// Those of switch `id`; `looked_at` says in which classes each packet is looked at.
-fn sides<S>(
-    id: NodeId,
-    plan: &Plan<'_>,
-    looked_at: u8,
-    source: impl Fn(PortId, u8) -> S,
-    rng: &mut Xoshiro256PlusPlus,
-) -> Sides<S>
-where
-    S: PauseSource,
-{
-    let transmitters = plan.ports.transmitters_of(id);
-    let (ports, overrides) = (transmitters.len(), plan.overrides(id));
-    let places = ports * plan.classes.count();
-    let mut queues = Vec::with_capacity(places);
-    let mut egress = Vec::with_capacity(places);
-    let mut ingress = Vec::with_capacity(places);
-    for (number, transmitter) in (0..).zip(transmitters) {
-        let rate = transmitter.speed.rate();
-        let pause = plan.config.switch.pfc.params.pause_duration(rate);
-        for class in 0..plan.classes.count() as u8 {
-            let own = (&overrides, number);
-            let rest = Egress::new(class, own, (rate, transmitter.peer), plan, rng);
-            let looks = looked_at >> class & 1 == 1;
-            queues.push(Queue::new(ports, &rest.congestion_point, looks, plan));
-            egress.push(rest);
-            ingress.push(Ingress::new(source(number, class), pause));
-        }
-    }
-    (queues, egress, ingress)
-}
-
-/// Bit c set: each packet of class c is looked at.
-fn looked_at(overrides: &Overrides<'_>, plan: &Plan<'_>) -> u8 {
-    match plan.config.switch.cbfc {
-        _ if overrides.differ_within() => u8::MAX,
-        Some(_) => plan.classes.lossless,
-        None => 0,
-    }
-}
-
-/// PINT's meters of these ports; none if it is not used.
-fn meters(transmitters: &[Transmitter], plan: &Plan<'_>) -> Vec<Meter> {
-    let congestion_point::Config::Pint(params) = &plan.config.scheme.congestion_point else {
-        return Vec::new();
-    };
-    let meter = |it: &Transmitter| Meter::new(params, it.speed.rate());
-    transmitters.iter().map(meter).collect()
-}
-
-/// The congestion points of `ports` ingress ports; none if they stand elsewhere.
-fn input_points<R: Rng>(
-    ports: usize,
-    plan: &Plan<'_>,
-    watched: impl Fn(u8) -> bool,
-    rng: &mut R,
-) -> Vec<CongestionPoint> {
-    let scheme = &plan.config.scheme.congestion_point;
-    if !watches_inputs(scheme) {
-        return Vec::new();
-    }
-    let none = congestion_point::Config::None;
-    let classes = (0..ports).flat_map(|_| 0..plan.classes.count() as u8);
-    let config = |class| if watched(class) { scheme } else { &none };
-    classes
-        .map(|class| CongestionPoint::new(config(class), rng))
-        .collect()
 }

@@ -25,6 +25,7 @@ mod record;
 mod recorder;
 mod retry;
 mod scheduler;
+mod setup;
 mod shaper;
 mod shaping;
 mod storm;
