@@ -24,6 +24,14 @@ pub enum Echo {
 }
 
 /// A way to choose the entropy value of each packet of a flow.
+///
+/// Its owner is the flow's sender, which calls:
+///
+/// 1. [`next`](Self::next) for each packet that it sends, new or again;
+/// 2. [`on_echo`](Self::on_echo) for each ACK and NAK, with the value of the packet that it answers: [`Echo::Marked`] or
+///    [`Echo::Clear`]. A trimmed packet is [`Echo::Lost`], or `Clear` if the switch before the receiver has trimmed it;
+/// 3. `on_echo` for each packet that it sends again and has not reported as trimmed, with the value that it had, before `next`:
+///    `Lost`, or for the first one after a timeout [`Echo::Timeout`].
 pub trait Mechanism {
     /// The value of the next packet, below the number of paths.
     fn next<R: Rng>(&mut self, now: Time, rng: &mut R) -> u16;
