@@ -8,6 +8,11 @@ use unpause_protocols::ledger::Show;
 use unpause_protocols::units::Time;
 
 /// Counts what an (ingress port, class) holds and decides when to send PAUSE.
+///
+/// How packets are counted is between it and the switch model: that calls methods of the type itself, and hands what they answer
+/// to [`Chassis::request_pfc`](super::chassis::Chassis::request_pfc). For that the chassis then asks [`Self::next_timer`], and calls
+/// [`Self::on_timer`] when it is due, so an XOFF is repeated without the model. It asks [`Self::is_xoff`] when PFC restarts at a
+/// link that has changed, or after a storm, to send the XOFF again.
 pub trait PauseSource: Debug + Show {
     /// Bytes held.
     fn bytes(&self) -> u64;
