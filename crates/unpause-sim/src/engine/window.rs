@@ -38,7 +38,8 @@ pub trait NodeModel {
 ///
 /// A shard makes one (`Shard::open`) for the nodes of a half that have something to do before `end`, and has them
 /// [run](NodeModel::run) one after another. A cluster runs several shorter windows in it, for which it sets `start` and `end`. When
-/// links change, there is one without length: nodes may send in it, and have no events to execute.
+/// links change, there is one without length: nodes may send in it, and have no events to execute. In a driven run, hosts at which
+/// flows may end first have windows up to there.
 ///
 /// While a node runs:
 ///
