@@ -1,5 +1,5 @@
-//! A host whose link fails or returns, between two windows. It keeps what it has to send until the link is there again:
-//! a port that is busy forever sends nothing.
+//! A host of which a link fails or returns, between two windows. It keeps what it has to send there until the link is there
+//! again: a port that is busy forever sends nothing.
 
 use unpause_protocols::units::{LinkSpeed, Time};
 
@@ -10,8 +10,9 @@ use crate::link::pause::PendingPause;
 use crate::plan::Plan;
 
 impl Host {
-    /// The wire behind the host fails or returns.
-    pub fn set_link(&mut self, now: Time, up: bool) {
+    /// The wire behind a NIC fails or returns.
+    pub fn set_link(&mut self, now: Time, nic: PortId, up: bool) {
+        self.turn_to(nic);
         if !up {
             self.nic.end.busy_until = Time::NEVER;
             self.nic.at = Time::NEVER;
@@ -38,10 +39,11 @@ impl Host {
         plan.ports.transmitters[self.nic.port as usize].speed
     }
 
-    /// PFC restarts: a direction of the link has failed or returned.
-    pub fn restart_pfc(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        self.pending_pauses.forget(0);
+    /// PFC restarts at a NIC: a direction of its link has failed or returned.
+    pub fn restart_pfc(&mut self, now: Time, nic: PortId, window: &mut Window<'_, '_>) {
+        self.turn_to(nic);
+        self.pending_pauses.forget(nic);
         self.set_rare();
-        self.obey(now, PendingPause::resume_all(now, 0), window);
+        self.obey(now, PendingPause::resume_all(now, nic), window);
     }
 }

@@ -42,6 +42,7 @@ pub mod receiver;
 mod retries;
 mod retry;
 mod roce;
+mod routes;
 mod selective;
 pub mod sender;
 mod shares;

@@ -51,7 +51,8 @@ impl Host {
         }
     }
 
-    /// The NIC by which packets go to `dst`: of a flow with this source port that this host sends, or feedback.
+    /// The NIC by which packets go to `dst`: of a flow with this source port that this host sends, or feedback. If there is no
+    /// path to it now, the one by which there was.
     pub(super) fn nic_towards(
         &self,
         dst: NodeId,
@@ -69,7 +70,8 @@ impl Host {
             flow: Some(flow),
             is_feedback,
         };
-        plan.routing.nic(&way).unwrap_or(0)
+        let nic = plan.routes(self.routes).nic(&way);
+        nic.or_else(|| plan.routing.nic(&way)).unwrap_or(0)
     }
 
     /// The NIC that the arrival of a packet is about.

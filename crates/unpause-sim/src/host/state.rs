@@ -148,6 +148,9 @@ pub struct Host {
     /// All NICs, if there are several; at the place of the one at hand stands nothing of use.
     #[show(skip = "shown by Host::show")]
     pub(super) others: Vec<Nic>,
+    /// Which routes choose among them: their place in the plan.
+    #[show(skip = "changes only where links do")]
+    pub(super) routes: usize,
 }
 
 /// What there is of each class.
@@ -369,6 +372,7 @@ impl Host {
             ranks: None,
             number: 0,
             others: Nic::several(id, plan),
+            routes: 0,
         }
     }
 

@@ -198,6 +198,18 @@ impl Host {
         self.arm_tcp_sender(slot);
     }
 
+    /// A connection that waited at another NIC waits at this one.
+    pub(super) fn queue_tcp_again(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+        let sender = &mut self.tcp.senders[slot as usize];
+        if !std::mem::take(&mut sender.queued) {
+            return;
+        }
+        if sender.is_done() {
+            return self.forget_tcp(now, slot, window.log);
+        }
+        self.enqueue_tcp(now, slot, window);
+    }
+
     /// True if what is at the head of the round-robin of `class` has a packet of that class. An ACK or
     /// a timeout in between may have changed that.
     #[inline(never)]

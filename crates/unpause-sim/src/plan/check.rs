@@ -9,7 +9,7 @@ use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
 };
-use crate::fabric::{Link, NodeId, NodeKind, PRIORITIES, check_rate};
+use crate::fabric::{Link, NodeKind, PRIORITIES, check_rate};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
 /// The largest preamble and gap, bytes.
@@ -300,9 +300,8 @@ fn check_rates(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Refuses changes of links that are not there, failures of a host's several links and beside hosts that send PAUSE, and
-/// errors that cannot be.
-fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+/// Refuses changes of links that are not there, failures beside hosts that send PAUSE, and errors that cannot be.
+fn check_events(config: &Config) -> Result<(), Invalid> {
     let events = &config.events;
     let links = config.fabric.links.len();
     if let Some(event) = events.links.iter().find(|event| event.link >= links) {
@@ -342,18 +341,6 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         };
         return Err(Invalid::new("events.errors", why));
     }
-    let (nodes, all) = (&config.fabric.nodes, &config.fabric.links);
-    let one_of_several =
-        |node: &NodeId| nodes[*node as usize] == NodeKind::Host && links_of[*node as usize] > 1;
-    let mut ends = events
-        .links
-        .iter()
-        .flat_map(|event| [all[event.link].a, all[event.link].b]);
-    if let Some(host) = ends.find(one_of_several) {
-        let message = "has several links, and such links cannot fail yet";
-        let invalid = Invalid::new("events.links", message);
-        return Err(invalid.of(Subject::Host(host)));
-    }
     if !events.links.is_empty() && !events.storms.is_empty() {
         let message = "a PAUSE storm cannot be simulated where links fail";
         let invalid = Invalid::new("events.storms", message);
@@ -379,7 +366,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     let links_of = check_links(config)?;
     slow_hosts::check(config, &links_of)?;
-    check_events(config, &links_of)?;
+    check_events(config)?;
     jobs::check(config)?;
     let host = &config.host;
     check_frame(

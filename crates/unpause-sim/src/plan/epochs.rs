@@ -331,13 +331,15 @@ mod tests {
     const SWITCHES: u32 = 5;
 
     /// Hosts on the first switches, and links between switches, some of them parallel.
-    fn fabric(across: &[(u32, u32)]) -> Fabric {
+    /// Hosts at three switches, the first of them with a second link if it is `dual`-homed, and random links between switches.
+    fn fabric(across: &[(u32, u32)], dual: bool) -> Fabric {
         let mut nodes = vec![NodeKind::Host; HOSTS as usize];
         nodes.resize((HOSTS + SWITCHES) as usize, NodeKind::Switch);
         let mut links: Vec<_> = (0..HOSTS).map(|host| (host, HOSTS + host % 3, 1)).collect();
         let switch = |at: u32| HOSTS + at % SWITCHES;
         let across = across.iter().map(|&(a, b)| (switch(a), switch(b), 1));
         links.extend(across.filter(|(a, b, _)| a != b));
+        links.extend(dual.then_some((0, HOSTS + 1, 1)));
         Fabric::of(nodes, &links)
     }
 
@@ -394,8 +396,9 @@ mod tests {
             across in prop::collection::vec((0_u32..5, 0_u32..5), 0..10),
             flips in prop::collection::vec(0_usize..14, 1..12),
             convergence in prop::bool::ANY,
+            dual in prop::bool::ANY,
         ) {
-            let fabric = fabric(&across);
+            let fabric = fabric(&across, dual);
             let mut up = vec![true; fabric.links.len()];
             let mut events = Events {
                 convergence: Time::from_us(u64::from(convergence)),
@@ -439,6 +442,18 @@ mod tests {
                             "switch {} to host {} at {}", switch, host, at
                         );
                     }
+                }
+                for dst in (1..HOSTS).filter(|_| dual) {
+                    let way = crate::routing::Direction { src: 0, dst, source_port: 7, flow: None, is_feedback: false };
+                    let link = |routing: &Routing, ports: &Ports, of: &[usize]| {
+                        let nic = routing.nic(&way).filter(|_| routing.reaches(ports, 0, dst))?;
+                        ports.of(0).nth(usize::from(nic)).map(|port| of[port as usize])
+                    };
+                    prop_assert_eq!(
+                        link(found, &ports, &of),
+                        link(&expected, &built_ports, &of_built),
+                        "host 0 to host {} at {}", dst, at
+                    );
                 }
             }
         }

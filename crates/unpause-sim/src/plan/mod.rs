@@ -179,6 +179,14 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// Hosts with several links, which choose by routes, too.
+    pub fn hosts_with_several_links(&self) -> impl Iterator<Item = NodeId> {
+        let nodes = self.config.fabric.nodes.iter().zip(0..);
+        let hosts = nodes.filter(|(kind, _)| **kind == NodeKind::Host);
+        let several = |node: &NodeId| self.ports.of(*node).len() > 1;
+        hosts.map(|(_, node)| node).filter(several)
+    }
+
     /// The routes at a place of those that there are in the run: 0 are those of the fabric with all its links.
     pub fn routes(&self, place: usize) -> &Routing {
         self.epochs.routes(place).unwrap_or(&self.routing)

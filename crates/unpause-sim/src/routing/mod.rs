@@ -161,13 +161,13 @@ impl Routing {
             let Some(uplink) = uplinks.first() else {
                 continue;
             };
-            if is_host(uplink.peer as usize) || is_dead(uplink.peer_port) {
-                continue;
-            }
             if uplinks.len() > 1 {
                 edge_of_switch[node] = edges.len() as u32;
                 host[node].edge = edges.len() as u32;
                 edges.push(node as NodeId);
+                continue;
+            }
+            if is_host(uplink.peer as usize) || is_dead(uplink.peer_port) {
                 continue;
             }
             let edge = &mut edge_of_switch[uplink.peer as usize];

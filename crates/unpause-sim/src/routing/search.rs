@@ -24,8 +24,8 @@ pub struct Search<'a> {
     frontier: Vec<u32>,
     /// The place of each in it.
     found: Vec<u32>,
-    /// Hosts with several links.
-    hosts: Vec<NodeId>,
+    /// Hosts with several links, each with its ports but for the dead ones.
+    hosts: BTreeMap<NodeId, Vec<PortId>>,
     /// Where the search began.
     root: NodeId,
     /// A link between groups is as far as this many others, more than a path has: routes take as few of them as possible.
@@ -52,8 +52,16 @@ impl<'a> Search<'a> {
             first.push(links.len() as u32);
         }
         let is_one = |node: &NodeId| !is_switch(*node) && ports.transmitters_of(*node).len() > 1;
+        let hosts = (0..fabric.nodes.len() as NodeId)
+            .filter(is_one)
+            .map(|host| {
+                let first = ports.of(host).start;
+                let all = 0..ports.transmitters_of(host).len() as PortId;
+                let alive = all.filter(|port| !is_dead(first + u32::from(*port)));
+                (host, alive.collect())
+            });
         Self {
-            hosts: (0..fabric.nodes.len() as NodeId).filter(is_one).collect(),
+            hosts: hosts.collect(),
             root: 0,
             // So that no distance wraps: there are as many links between groups in a path, at most.
             far: switches.len().clamp(1, usize::from(u16::MAX)) as u32,
@@ -208,7 +216,9 @@ impl<'a> Search<'a> {
             self.distance[root as usize] = 0;
             return self.frontier.push(root);
         }
-        for link in self.ports.transmitters_of(self.root) {
+        let links = self.ports.transmitters_of(self.root);
+        for &port in &self.hosts[&self.root] {
+            let link = &links[usize::from(port)];
             let switch = self.number[link.peer as usize];
             if switch != UNKNOWN && self.distance[switch as usize] == UNKNOWN {
                 self.distance[switch as usize] = 1;
@@ -222,21 +232,21 @@ impl<'a> Search<'a> {
 
     /// The switches of the host that the search began at, each with its ports that lead to it; none if it was a switch.
     pub fn last_hops(&self) -> BTreeMap<NodeId, Vec<PortId>> {
-        match self.number[self.root as usize] {
-            UNKNOWN => self.back_from(
-                self.root,
-                0..self.ports.transmitters_of(self.root).len() as PortId,
-            ),
-            _ => BTreeMap::new(),
+        match self.hosts.get(&self.root) {
+            Some(links) => self.back_from(self.root, links.iter().copied()),
+            None => BTreeMap::new(),
         }
     }
 
     /// Hosts with several links, but for the root, each with its ports that lead to the nearest of its switches.
     pub fn first_hops(&self) -> Vec<(NodeId, Vec<PortId>)> {
-        let others = self.hosts.iter().filter(|host| **host != self.root);
-        let nearest = |&host: &NodeId| {
-            let links = (0..).zip(self.ports.transmitters_of(host));
-            let links = links.map(|(port, link)| (port, self.number[link.peer as usize]));
+        let others = self.hosts.iter().filter(|(host, _)| **host != self.root);
+        let nearest = |(&host, alive): (&NodeId, &Vec<PortId>)| {
+            let links = self.ports.transmitters_of(host);
+            let links = alive.iter().map(|&port| {
+                let peer = links[usize::from(port)].peer;
+                (port, self.number[peer as usize])
+            });
             let found: Vec<(PortId, u32)> = links
                 .filter(|(_, at)| *at != UNKNOWN && self.distance[*at as usize] != UNKNOWN)
                 .collect();

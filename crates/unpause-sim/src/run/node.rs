@@ -75,7 +75,7 @@ impl Node {
     /// The wire behind port `local` fails or returns; what follows from that, [`Self::on_link`] does.
     pub fn set_link(&mut self, now: Time, local: PortId, up: bool) {
         match self {
-            Self::Host(host) => host.set_link(now, up),
+            Self::Host(host) => host.set_link(now, local, up),
             Self::SharedBuffer(switch) => switch.set_link(local, up),
             Self::Pipeline(switch) => switch.set_link(local, up),
             Self::Cioq(switch) => switch.set_link(local, up),
@@ -104,11 +104,18 @@ impl Node {
         window: &mut Window<'_, '_>,
     ) {
         match self {
-            Self::Host(host) => host.restart_pfc(now, window),
+            Self::Host(host) => host.restart_pfc(now, local, window),
             Self::SharedBuffer(switch) => switch.on_link(now, local, wire, window),
             Self::Pipeline(switch) => switch.on_link(now, local, wire, window),
             Self::Cioq(switch) => switch.on_link(now, local, wire, window),
             Self::InputQueued(switch) => switch.on_link(now, local, wire, window),
+        }
+    }
+
+    /// The routes at this place of the plan hold from now on.
+    pub fn follow_routes(&mut self, now: Time, routes: usize, window: &mut Window<'_, '_>) {
+        if let Self::Host(host) = self {
+            host.follow_routes(now, routes, window);
         }
     }
 

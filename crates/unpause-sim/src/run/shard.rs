@@ -18,8 +18,8 @@ use crate::engine::log::Log;
 use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
+use crate::fabric::NodeId;
 use crate::fabric::packet::Kind;
-use crate::fabric::{NodeId, PortId};
 use crate::host::Host;
 use crate::host::prefetch::ROUNDS;
 use crate::outcome::results::LossPlace;
@@ -302,30 +302,38 @@ impl Shard {
                 node.set_link(change.at, local, up);
             }
         }
+        let now = change.at;
         for (port, wire) in ends {
             let (node, local) = plan.ports.place(port);
-            if self.owns(node) {
-                self.follow(plan, (node, local), change.at, wire);
+            self.tell(plan, node, now, |node, window| {
+                node.on_link(now, local, wire, window);
+            });
+        }
+        if let Some(routes) = change.routes {
+            for node in plan.hosts_with_several_links() {
+                self.tell(plan, node, now, |node, window| {
+                    node.follow_routes(now, routes, window);
+                });
             }
         }
     }
 
-    /// Has a node do what follows for it from a change of its link, `wire` being the new state of the direction in which it
-    /// sends if that is another.
-    fn follow(
+    /// Tells a node, if it is in this shard, what has changed, and has it do what follows.
+    fn tell(
         &mut self,
         plan: &Plan<'_>,
-        (node, port): (NodeId, PortId),
+        node: NodeId,
         now: Time,
-        wire: Option<bool>,
+        change: impl FnOnce(&mut Node, &mut Window<'_, '_>),
     ) {
         let mut first_sent = Time::NEVER;
         let (nodes, mut window) = self.open(plan, (now, now), &mut first_sent);
-        if let Some(changed) = &mut nodes[node as usize] {
-            changed.on_link(now, port, wire, &mut window);
-            let next = changed.run(&mut window);
-            window.calendar.wake(node, next);
-        }
+        let Some(told) = &mut nodes[node as usize] else {
+            return;
+        };
+        change(told, &mut window);
+        let next = told.run(&mut window);
+        window.calendar.wake(node, next);
         let half = plan.schedule.outer.of(node);
         self.first_sent
             .add(plan.schedule.outer.beyond(half), first_sent);

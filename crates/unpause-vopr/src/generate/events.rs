@@ -12,21 +12,16 @@ pub fn events(sketch: &mut Sketch, dice: &mut Dice) {
     if !dice.percent(10) || sketch.document.contains_key("slow_receiver") {
         return;
     }
-    let links = |name: &str| sketch.ports.iter().filter(|(node, _)| node == name).count();
-    let is_host = |name: &str| sketch.hosts.iter().any(|(host, _)| host == name);
-    let has_several = |name: &str| is_host(name) && links(name) > 1;
-    let may_fail = |(from, to): &&(String, String)| !has_several(from) && !has_several(to);
-    let ports: Vec<_> = sketch.ports.iter().filter(may_fail).cloned().collect();
+    let ports = &sketch.ports;
     if ports.is_empty() {
         return;
     }
-    let nodes_fail = ports.len() == sketch.ports.len();
     // A sweep may end the run after half of it.
     let most = (sketch.duration / 2).max(2);
     for _ in 0..dice.between(1, 3) {
         let (from, to) = ports[dice.below(ports.len() as u64) as usize].clone();
         let (key, name) = match dice.below(10) {
-            0 if nodes_fail => ("node", from),
+            0 => ("node", from),
             0..3 => ("link", format!("{from}->{to}")),
             _ => ("link", format!("{from}-{to}")),
         };

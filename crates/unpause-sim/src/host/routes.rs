@@ -1,0 +1,96 @@
+//! Flows of a host with several NICs that leave by another one when routes change.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::units::Time;
+
+use super::sender::Pace;
+use super::state::{Host, Nic};
+use super::tcp::TCP;
+use crate::engine::heap::Heap;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
+use crate::plan::Plan;
+
+impl Host {
+    /// The routes at this place of the plan hold from now on. Flows that wait at a NIC for their turn or their rate limiter go to
+    /// the one by which their packets leave now. Packets that have been made stay.
+    #[cold]
+    pub fn follow_routes(&mut self, now: Time, routes: usize, window: &mut Window<'_, '_>) {
+        if !self.has_several_nics() {
+            return;
+        }
+        let before = self.nics_of_flows(window.plan);
+        self.routes = routes;
+        let mut moved = self.nics_of_flows(window.plan);
+        moved.retain(|flow, nic| before[flow] != *nic);
+        for nic in 0..self.nics() {
+            self.turn_to(nic);
+            self.nic.remove(&moved);
+            self.nic.end.busy_until = self.nic.end.busy_until.max(now);
+        }
+        for (flow, nic) in moved {
+            self.turn_to(nic);
+            match flow & TCP {
+                0 => self.queue_again(flow),
+                _ => self.queue_tcp_again(now, flow & !TCP, window),
+            }
+        }
+        for nic in 0..self.nics() {
+            self.turn_to(nic);
+            self.set_nic(now);
+            if self.hpcc_nic {
+                self.look(now);
+            }
+        }
+    }
+
+    /// The NIC of each flow that this host sends, by its slot, with [`TCP`] for TCP's.
+    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<u32, PortId> {
+        let roce = self.senders.iter().map(|(slot, it)| {
+            let flow = (it.flow, it.source_port);
+            (slot as u32, self.nic_towards(it.dst, flow, false, plan))
+        });
+        let tcp = self.tcp.senders.iter().map(|(slot, it)| {
+            let flow = (it.flow, it.spec.source_port);
+            let nic = self.nic_towards(it.spec.dst, flow, false, plan);
+            (TCP | slot as u32, nic)
+        });
+        roce.chain(tcp).collect()
+    }
+
+    /// A flow that waited at another NIC waits at this one.
+    fn queue_again(&mut self, slot: u32) {
+        if self.hpcc_nic {
+            return self.nic.list.push(slot);
+        }
+        let sender = &mut self.senders[slot as usize];
+        if sender.pace != Pace::Idle {
+            sender.pace = Pace::Idle;
+            self.enqueue(slot);
+        }
+    }
+}
+
+impl Nic {
+    /// These flows wait here no more.
+    fn remove(&mut self, flows: &BTreeMap<u32, PortId>) {
+        for (class, it) in self.classes.iter_mut().enumerate() {
+            it.ready.retain(|flow| !flows.contains_key(flow));
+            if it.ready.is_empty() {
+                self.end.backlog &= !(1 << class);
+            }
+        }
+        let places = self.list.iter().zip(0..);
+        let gone = places.filter(|(flow, place)| *place <= self.served && flows.contains_key(flow));
+        self.served = self.served.saturating_sub(gone.count());
+        self.list.retain(|flow| !flows.contains_key(flow));
+        let mut pacing = Heap::default();
+        while let Some(entry) = self.pacing.pop() {
+            if !flows.contains_key(&entry.payload()) {
+                pacing.push(entry);
+            }
+        }
+        self.pacing = pacing;
+    }
+}
