@@ -45,5 +45,10 @@ impl Host {
         self.pending_pauses.forget(nic);
         self.set_rare();
         self.obey(now, PendingPause::resume_all(now, nic), window);
+        if self.nic.end.busy_until.is_never() {
+            for class in 0..self.nic.classes.len() as u8 {
+                self.leave_stopped(now, class, window.plan);
+            }
+        }
     }
 }

@@ -136,7 +136,11 @@ impl Host {
     /// A flow has a sender from now on, in this place.
     #[inline(always)]
     fn open(&mut self, now: Time, start: &FlowStart, plan: &Plan<'_>) -> u32 {
-        let sender = Sender::new(start, self.line_speed(plan), plan, now);
+        let speed = match self.others.is_empty() {
+            true => self.line_speed(plan),
+            false => self.speed_of(&start.spec, plan),
+        };
+        let sender = Sender::new(start, speed, plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.begin(slot, plan);

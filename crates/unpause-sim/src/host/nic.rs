@@ -247,7 +247,8 @@ impl Host {
             if sender.carries == Carries::Datagrams {
                 sender.turn_to_datagram(&mut packet);
             } else if let Some(selective) = &mut self.selective {
-                selective.spray(now, (slot, sender.timeouts), &mut packet, &mut self.rng);
+                let by = (slot, self.number, sender.timeouts);
+                selective.spray(now, by, &mut packet, &mut self.rng);
                 if self.credits.is_some() {
                     self.spend_credit(slot, &mut packet, window.plan);
                     sender = &mut self.senders[slot as usize];
@@ -266,7 +267,9 @@ impl Host {
             arm_sender(&mut self.timers, sender, slot);
             window.log.counts.data_packets += 1;
             self.transmit(now, class, &packet, window);
-            if more {
+            if more && self.selective.is_some() {
+                self.enqueue_next(now, slot, window.plan);
+            } else if more {
                 self.enqueue(slot);
             } else {
                 self.end_datagrams(now, slot, window.log);

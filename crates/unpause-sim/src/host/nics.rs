@@ -4,13 +4,21 @@
 //! in [`Host::others`]. What happens at the host says which NIC it is about: the one
 //! that a PAUSE came by, or the one by which packets of a flow leave, data at its sender and feedback at its receiver.
 
+use std::collections::VecDeque;
+
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
+
+use super::sender::{Carries, Pace};
+use super::sprayed::Sprayed;
 use super::state::{
-    DELAYED, Host, KIND_SHIFT, NOTIFICATION, PAUSE, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
+    DELAYED, Host, KIND_SHIFT, NOTIFICATION, Nic, PAUSE, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
 };
 use crate::fabric::packet::{FORWARD, Kind, Packet};
+use crate::fabric::ports::GlobalPort;
 use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
 use crate::routing::Direction;
+use crate::traffic::{FlowSpec, Transport};
 
 impl Host {
     /// True if it has more than one.
@@ -88,11 +96,108 @@ impl Host {
         self.nic_towards(packet.src, flow, from_sender, plan)
     }
 
-    /// The NIC of a flow that this host sends by RoCE.
+    /// True if packets of a sprayed flow leave by several NICs: those of HPCC's simulator keep their flows.
+    fn sprays_over_nics(&self) -> bool {
+        self.has_several_nics() && self.selective.is_some() && !self.hpcc_nic
+    }
+
+    /// The NIC of the next packet of a flow that this host sends by RoCE.
     pub(super) fn nic_of_sender(&self, slot: u32, plan: &Plan<'_>) -> Option<PortId> {
         let sender = self.senders.get(slot as usize)?;
+        if self.sprays_over_nics() && sender.carries != Carries::Datagrams {
+            let paths = self.selective.as_ref()?.paths_of(slot);
+            if let Some(last) = paths.and_then(Sprayed::last_nic) {
+                return self.nic_after(last, (sender.dst, sender.class), plan);
+            }
+        }
         let flow = (sender.flow, sender.source_port);
         Some(self.nic_towards(sender.dst, flow, false, plan))
+    }
+
+    /// The NICs that are nearest to a host, by the routes that hold now.
+    fn nearest<'p>(&self, dst: NodeId, plan: &'p Plan<'_>) -> &'p [PortId] {
+        plan.routes(self.routes).choices(self.id, dst)
+    }
+
+    /// The NIC after `last` of the nearest ones to a host, in turn; of those at which `class` is not stopped, if there are any.
+    fn nic_after(
+        &self,
+        last: PortId,
+        (dst, class): (NodeId, u8),
+        plan: &Plan<'_>,
+    ) -> Option<PortId> {
+        let nearest = self.nearest(dst, plan);
+        let first = nearest.iter().position(|nic| *nic == last);
+        let first = first.map_or(0, |at| at + 1);
+        let in_turn = || nearest[first..].iter().chain(&nearest[..first]).copied();
+        let goes = |nic: &PortId| {
+            let end = &self.nic_at(*nic).end;
+            !end.is_paused(class) && !end.busy_until.is_never()
+        };
+        in_turn().find(goes).or_else(|| in_turn().next())
+    }
+
+    /// A NIC, at hand or not.
+    fn nic_at(&self, nic: PortId) -> &Nic {
+        match nic == self.number {
+            true => &self.nic,
+            false => &self.others[usize::from(nic)],
+        }
+    }
+
+    /// Puts a flow with a packet to send into the queue of the NIC by which it leaves: another one for each packet of a sprayed
+    /// flow. Works with the same NIC afterwards.
+    #[inline(never)]
+    pub(super) fn enqueue_next(&mut self, now: Time, slot: u32, plan: &Plan<'_>) {
+        let at_hand = self.number;
+        if let Some(nic) = self.nic_of_sender(slot, plan).filter(|nic| *nic != at_hand) {
+            self.turn_to(nic);
+            self.nic.end.busy_until = self.nic.end.busy_until.max(now);
+            self.enqueue(slot);
+            return self.turn_to(at_hand);
+        }
+        self.enqueue(slot);
+    }
+
+    /// The NIC at hand stops sending `class`: sprayed flows that wait there go to their next NIC.
+    pub(super) fn leave_stopped(&mut self, now: Time, class: u8, plan: &Plan<'_>) {
+        if !self.sprays_over_nics() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.nic.classes[usize::from(class)].ready);
+        let (sprayed, rest): (VecDeque<u32>, _) =
+            waiting.into_iter().partition(|flow| self.is_sprayed(*flow));
+        self.nic.classes[usize::from(class)].ready = rest;
+        if self.nic.classes[usize::from(class)].ready.is_empty() {
+            self.nic.end.backlog &= !(1 << class);
+        }
+        for slot in sprayed {
+            self.senders[slot as usize].pace = Pace::Idle;
+            self.enqueue_next(now, slot, plan);
+        }
+    }
+
+    /// True if packets of the flow in `slot` take paths of their own.
+    pub(super) fn is_sprayed(&self, slot: u32) -> bool {
+        let selective = self.selective.as_ref();
+        selective.is_some_and(|it| it.paths_of(slot).is_some())
+    }
+
+    /// What a RoCE flow takes for its line rate: that of the NIC at hand, or if it is sprayed of all that are nearest, together.
+    #[cold]
+    pub(super) fn speed_of(&self, spec: &FlowSpec, plan: &Plan<'_>) -> LinkSpeed {
+        let is_sprayed = plan.config.host.sprays() && spec.transport == Transport::Roce;
+        if !is_sprayed || !self.sprays_over_nics() {
+            return self.line_speed(plan);
+        }
+        let first = plan.ports.of(self.id).start;
+        let nearest = self.nearest(spec.dst, plan).iter();
+        let rates = nearest.map(|nic| {
+            let port = first + GlobalPort::from(*nic);
+            plan.ports.transmitters[port as usize].speed.rate().as_bps()
+        });
+        let sum = Rate::from_bps(rates.sum());
+        LinkSpeed::of(sum.min(LinkSpeed::MAX)).unwrap_or(self.line_speed(plan))
     }
 
     /// The NIC that a timer is about.

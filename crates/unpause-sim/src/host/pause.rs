@@ -26,6 +26,9 @@ impl Host {
                 }
                 self.arm_expiry(class, effect.due);
                 self.after_pause_change(now, class);
+                if self.nic.end.is_paused(class) {
+                    self.leave_stopped(now, class, window.plan);
+                }
             }
         }
     }

@@ -23,7 +23,8 @@ impl Host {
         let before = self.nics_of_flows(window.plan);
         self.routes = routes;
         let mut moved = self.nics_of_flows(window.plan);
-        moved.retain(|flow, nic| before[flow] != *nic);
+        // A sprayed flow may wait at another NIC than the one that it would be put to now.
+        moved.retain(|flow, nic| before[flow] != *nic || self.is_sprayed(*flow));
         for nic in 0..self.nics() {
             self.turn_to(nic);
             self.nic.remove(&moved);
@@ -47,9 +48,9 @@ impl Host {
 
     /// The NIC of each flow that this host sends, by its slot, with [`TCP`] for TCP's.
     fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<u32, PortId> {
-        let roce = self.senders.iter().map(|(slot, it)| {
-            let flow = (it.flow, it.source_port);
-            (slot as u32, self.nic_towards(it.dst, flow, false, plan))
+        let roce = self.senders.iter().filter_map(|(slot, _)| {
+            let slot = slot as u32;
+            Some((slot, self.nic_of_sender(slot, plan)?))
         });
         let tcp = self.tcp.senders.iter().map(|(slot, it)| {
             let flow = (it.flow, it.spec.source_port);

@@ -8,8 +8,8 @@ use unpause_protocols::loss_recovery::{Config, LossRecovery, Reassembly, Recepti
 use unpause_protocols::units::{Rate, Time};
 
 use super::sprayed::Sprayed;
-use crate::fabric::NodeId;
 use crate::fabric::packet::Packet;
+use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
 use crate::plan::recovery::{MOST_PACKETS, window_packets};
 
@@ -58,11 +58,15 @@ fn put<T>(list: &mut Vec<Option<T>>, place: usize, it: T) {
     list[place] = Some(it);
 }
 
-/// The window of flows from a host, in packets, and an empty bitmap for it.
+/// The window of flows from a host, in packets, and an empty bitmap for it. Sprayed flows use all its links.
 fn window(params: &selective_repeat::Params, src: NodeId, plan: &Plan<'_>) -> (u32, Words) {
     let links = plan.ports.transmitters_of(src).iter();
-    let fastest = links.map(|it| it.speed.rate()).max();
-    let packets = window_packets(params, fastest.unwrap_or(Rate::ZERO), plan.config);
+    let rates = links.map(|it| it.speed.rate());
+    let rate = match plan.config.host.sprays() {
+        true => Rate::from_bps(rates.map(Rate::as_bps).sum()),
+        false => rates.max().unwrap_or(Rate::ZERO),
+    };
+    let packets = window_packets(params, rate, plan.config);
     let packets = packets.min(MOST_PACKETS.into()) as u32;
     (packets, vec![0; selective_repeat::words(packets)].into())
 }
@@ -164,17 +168,23 @@ impl Selective {
         self.sprayed.get_mut(slot as usize)?.as_mut()
     }
 
-    /// The sender in `slot` sends a packet: chooses its path if the flow is sprayed. `timeouts`: how often it has timed out.
+    /// The paths of the flow at the sender in `slot`, if it is sprayed.
+    pub fn paths_of(&self, slot: u32) -> Option<&Sprayed> {
+        self.sprayed.get(slot as usize)?.as_ref()
+    }
+
+    /// The sender in `slot` sends a packet by `nic`: chooses its path if the flow is sprayed. `timeouts`: how often it has timed
+    /// out.
     #[inline(never)]
     pub fn spray<R: Rng>(
         &mut self,
         now: Time,
-        (slot, timeouts): (u32, u64),
+        (slot, nic, timeouts): (u32, PortId, u64),
         packet: &mut Packet,
         rng: &mut R,
     ) {
         if let Some(sprayed) = self.sprayed(slot) {
-            sprayed.send(now, timeouts, packet, rng);
+            sprayed.send(now, (nic, timeouts), packet, rng);
         }
     }
 

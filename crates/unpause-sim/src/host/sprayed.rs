@@ -4,6 +4,7 @@ use rand_core::Rng;
 use unpause_protocols::spraying::{Config, Echo, MOST_PATHS, Spraying};
 use unpause_protocols::units::Time;
 
+use crate::fabric::PortId;
 use crate::fabric::packet::{ECE, Kind, LAST_HOP, Packet};
 use crate::plan::Plan;
 
@@ -20,6 +21,8 @@ pub(super) struct Sprayed {
     sent: u32,
     /// Timeouts of which the law has been told.
     timeouts: u64,
+    /// The NIC by which its last packet has left.
+    nic: Option<PortId>,
 }
 
 /// No entropy value has this bit: there are fewer of them ([`MOST_PATHS`]).
@@ -36,7 +39,13 @@ impl Sprayed {
             values: vec![0; packets.next_power_of_two() as usize].into(),
             sent: 0,
             timeouts: 0,
+            nic: None,
         })
+    }
+
+    /// The NIC by which its last packet has left, if there was one.
+    pub fn last_nic(&self) -> Option<PortId> {
+        self.nic
     }
 
     fn value(&mut self, number: u32) -> &mut u16 {
@@ -44,8 +53,15 @@ impl Sprayed {
         &mut self.values[place]
     }
 
-    /// Gives a packet its source port. `timeouts`: how often the sender has timed out.
-    pub fn send<R: Rng>(&mut self, now: Time, timeouts: u64, packet: &mut Packet, rng: &mut R) {
+    /// Gives a packet that leaves by `nic` its source port. `timeouts`: how often the sender has timed out.
+    pub fn send<R: Rng>(
+        &mut self,
+        now: Time,
+        (nic, timeouts): (PortId, u64),
+        packet: &mut Packet,
+        rng: &mut R,
+    ) {
+        self.nic = Some(nic);
         let number = packet.seq;
         if number < self.sent && *self.value(number) & TOLD == 0 {
             let echo = match timeouts > self.timeouts {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
+use unpause_protocols::{loss_recovery, spraying};
 use unpause_sim::config::{
     AckPriority, Config, Direction, Ecmp, Events, Fabric, LinkEvent, NicModel, NodeId, NodeKind,
     PfcThreshold, PipelineConfig, Skipping, SwitchModel,
@@ -276,6 +277,44 @@ fn threads_do_not_change_results() {
             }
         }
     }
+}
+
+/// A sprayed flow leaves by both NICs in turn: it takes half the time, and a little for the second NIC's first packet.
+#[test]
+fn sprayed_flows_use_all_nics() {
+    let spray = |config: &mut Config| {
+        config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+        config.host.spraying = spraying::Config::Oblivious(Default::default());
+    };
+    let mut by_hash = config(two_planes(3), vec![sized(2, 3, 4_000_000)], ms(5));
+    by_hash.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+    let by_hash = run(&by_hash);
+    let mut config = config(two_planes(3), vec![sized(2, 3, 4_000_000)], ms(5));
+    spray(&mut config);
+    let results = run(&config);
+    assert_complete(&results);
+    let [first, second] = sent(&results, 2);
+    assert!(first.abs_diff(second) <= FRAME, "{first} and {second} B");
+    let fct = |results: &Results| results.flows[0].fct.expect("it is complete").as_ps();
+    let times = fct(&by_hash) as f64 / fct(&results) as f64;
+    assert!((1.97..2.0).contains(&times), "{times}");
+    // A NIC that is paused is passed over.
+    config.fabric.links[1].rate = gbps(10);
+    config.switch.pfc.threshold = PfcThreshold::Static {
+        xoff_bytes: 6_000,
+        xon_bytes: 4_000,
+    };
+    let results = run(&config);
+    assert_complete(&results);
+    assert_lossless(&results);
+    assert!(results.totals.pause_frames > 0);
+    let [first, second] = sent(&results, 2);
+    assert!(first * 2 < second, "{first} and {second} B");
+    let rate = 4_000_000.0 * 8.0 / fct(&results) as f64 * 1e3;
+    assert!((44.0..50.0).contains(&rate), "{rate} Gb/s of 50");
+    records_all(&mut config);
+    assert_threads_do_not_matter("sprayed over NICs", &config);
+    assert!(assert_ranks_do_not_matter("sprayed over NICs", &config).flows == results.flows);
 }
 
 /// Hosts 4 and 5 have a NIC at each of the leaves 0 and 1, hosts 6 and 7 at 2 and 3; links 0 to 3 lead from the leaves to a spine.
