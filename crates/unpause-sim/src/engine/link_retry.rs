@@ -16,7 +16,7 @@ use crate::fabric::packet::Packet;
 use crate::fabric::ports::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::results::PortRecord;
-use crate::plan::Plan;
+use crate::plan::{Plan, smallest_on_wire};
 
 /// The ports of a shard's nodes.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl PortRetry {
     fn new(plan: &Plan<'_>, port: GlobalPort) -> Self {
         let link = &plan.ports.transmitters[port as usize];
         let params = plan.retry_params(link);
-        let most = u64::from(params.max_bytes) / plan.smallest_on_wire() + 1;
+        let most = u64::from(params.max_bytes) / smallest_on_wire(plan.config) + 1;
         Self {
             sender: Sender::new(&params),
             slots: vec![Slot::default(); most as usize],

@@ -3,7 +3,6 @@
 use unpause_protocols::loss_recovery::llr::{MESSAGE_BYTES, Params};
 
 use super::Plan;
-use crate::fabric::packet::MIN_FRAME_BYTES;
 use crate::fabric::ports::Transmitter;
 
 /// A port gives up a frame that has waited for this many replay timers, as in the source's profiles: 20 us with timers of 5 us.
@@ -31,12 +30,6 @@ impl Plan<'_> {
             max_age: replay_timer * TIMERS_OF_AGE,
             ..source
         }
-    }
-
-    /// Bytes of the smallest frame on a wire.
-    pub fn smallest_on_wire(&self) -> u64 {
-        let ack = u32::from(self.config.host.ack_bytes);
-        u64::from(MIN_FRAME_BYTES.min(ack)) + self.ports.framing_bytes
     }
 
     /// Bytes of the largest.

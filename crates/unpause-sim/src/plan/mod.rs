@@ -136,19 +136,25 @@ pub fn ports(config: &Config) -> Ports {
 
 /// Which nodes of such a fabric run while others wait.
 pub fn schedule(config: &Config, ports: &Ports) -> Schedule {
-    Schedule::new(ports, least_time(config, ports))
+    Schedule::new(ports, least_time(config))
 }
 
-/// A frame takes as long over a link, at least, as the smallest there is, if its receiver waits for its last bit.
-pub fn least_time(config: &Config, ports: &Ports) -> impl Fn(&Transmitter) -> Time {
+/// Bytes of the smallest frame on a wire.
+pub fn smallest_on_wire(config: &Config) -> u64 {
     let host = &config.host;
     let data = host.header_bytes.max(host.min_frame_bytes);
     let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
+    u64::from(smallest) + u64::from(config.fabric.framing_bytes)
+}
+
+/// A frame takes as long over a link, at least, as the smallest there is, if its receiver waits for its last bit.
+pub fn least_time(config: &Config) -> impl Fn(&Transmitter) -> Time {
+    let frame = smallest_on_wire(config);
     // Updates of credits and answers of retry are no frames, and wait for none.
     let switch = &config.switch;
     let bytes = match switch.cbfc.is_some() || switch.retry.is_some() {
-        true => UPDATE_BYTES,
-        false => u64::from(smallest) + ports.framing_bytes,
+        true => frame.min(UPDATE_BYTES),
+        false => frame,
     };
     move |link| match link.cuts_through {
         true => link.delay,
@@ -209,7 +215,7 @@ impl<'a> Plan<'a> {
 
     /// Has shards run independently where that is better ([`Schedule::set_independent`]).
     pub fn set_independent(&mut self, shard_of: &[u16]) {
-        let takes = least_time(self.config, &self.ports);
+        let takes = least_time(self.config);
         self.schedule.set_independent(&self.ports, shard_of, takes);
     }
 

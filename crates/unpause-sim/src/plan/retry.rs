@@ -4,7 +4,6 @@ use unpause_protocols::units::Time;
 
 use crate::config::invalid::{Invalid, bytes};
 use crate::config::{Config, NicModel};
-use crate::fabric::packet::MIN_FRAME_BYTES;
 
 const FIELD: &str = "switch.retry";
 const BUFFER: &str = "switch.retry.buffer_bytes";
@@ -52,8 +51,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     let framing = u64::from(config.fabric.framing_bytes);
     let largest = u64::from(config.largest_frame_bytes()) + framing;
-    let smallest = u64::from(MIN_FRAME_BYTES.min(config.host.ack_bytes.into())) + framing;
-    let most = MOST_FRAMES * smallest;
+    let most = MOST_FRAMES * super::smallest_on_wire(config);
     if let Some(buffer) = retry.buffer_bytes
         && !(largest..=most).contains(&u64::from(buffer))
     {

@@ -31,7 +31,7 @@ pub fn shards_of_nodes(config: &Config, threads: usize) -> Result<Vec<u16>, Inva
 
 /// The shard of each node. Which shard a node is in never changes a result.
 pub fn partition(plan: &Plan<'_>, shards: usize) -> Vec<u16> {
-    let takes = plan::least_time(plan.config, &plan.ports);
+    let takes = plan::least_time(plan.config);
     let (fabric, ports, schedule) = (&plan.config.fabric, &plan.ports, &plan.schedule);
     by_regions(ports, schedule, takes, shards)
         .unwrap_or_else(|| by_tiers(fabric, ports, schedule, shards))

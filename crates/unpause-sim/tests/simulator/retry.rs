@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{
-    AckPriority, CbfcConfig, Config, Direction, ErrorEvent, FrameErrors, RetryConfig,
+    AckPriority, CbfcConfig, Config, Direction, ErrorEvent, FrameErrors, RetryConfig, WindowConfig,
 };
 use unpause_sim::results::{PacketKind, Results};
 use unpause_sim::traffic::TrafficSpec;
@@ -182,4 +182,46 @@ fn bit_errors_both_ways_lose_nothing() {
         assert_threads_do_not_matter("retry", &config);
         assert_ranks_do_not_matter("retry", &config);
     }
+}
+
+/// The hosts of a switch send each other small packets, with a window, so that there is much to do at every instant. ACKs
+/// have a byte.
+pub fn small_acks() -> Config {
+    let hosts = 1..=7;
+    let pairs = hosts
+        .clone()
+        .flat_map(|src| hosts.clone().map(move |dst| (src, dst)));
+    let flows = pairs.filter(|(src, dst)| src != dst).map(|(src, dst)| {
+        let mut flow = sized(src, dst, 5_000);
+        flow.start = ps(u64::from(src * 1_009 + dst * 3_001));
+        flow
+    });
+    let mut config = config(star(&[gbps(100); 7], ps(1)), flows.collect(), ms(1));
+    config.host.window = Some(WindowConfig {
+        bytes: Some(500),
+        by_rate: false,
+    });
+    config.host.ack_priority = AckPriority::Control;
+    config.host.payload_bytes = 50;
+    config.host.ack_bytes = 1;
+    config.probes.packets = (0..7).map(|port| (0, port)).collect();
+    config
+}
+
+/// ACKs of a byte are on the wire for less time than an answer of retry, and nodes are not ahead of them: without errors,
+/// and with buffers that are never full, all is as without retry.
+#[test]
+fn small_acks_arrive_in_time() {
+    let mut config = small_acks();
+    let plain = run(&config);
+    config.switch.retry = Some(RetryConfig {
+        buffer_bytes: Some(500_000),
+        ..RetryConfig::default()
+    });
+    let results = run(&config);
+    assert_nothing_lost(&results);
+    assert!(results.flows == plain.flows);
+    assert!(results.packets == plain.packets);
+    assert_threads_do_not_matter("small ACKs", &config);
+    assert!(assert_ranks_do_not_matter("small ACKs", &config) == results);
 }
