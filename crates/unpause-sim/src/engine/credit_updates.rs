@@ -52,7 +52,7 @@ impl Window<'_, '_> {
     }
 
     /// Sends the update that is due at a port. It is inserted into the frame in transmission, so it waits for nothing and may
-    /// overtake that frame. If it is lost to errors it is repeated: answers when the next one is due then.
+    /// overtake that frame; a frame that is smaller than it and starts meanwhile arrives before it. If it is lost to errors it is repeated: answers when the next one is due then.
     pub fn send_update(&mut self, now: Time, at: (NodeId, PortId)) -> Option<Time> {
         let port = self.port_of(at.0, at.1);
         let freed = self.link_credits.take_update(now, port);
@@ -67,7 +67,7 @@ impl Window<'_, '_> {
                 seq: freed,
                 ..Packet::new(Kind::Credit, self.plan.classes.priority(class), 0, 8)
             };
-            self.send_early(&transmitter, &update);
+            self.put_on_the_way(&transmitter, &update);
         }
         None
     }

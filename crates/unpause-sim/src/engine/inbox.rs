@@ -134,7 +134,7 @@ impl Inboxes {
         }
     }
 
-    /// The same with one that overtakes those on the wire that arrive later.
+    /// The same with one that may overtake those on the wire that arrive later.
     #[cold]
     #[inline(never)]
     pub fn put_early(&mut self, (node, local): (NodeId, PortId), packet: &Packet) {

@@ -1,12 +1,13 @@
 //! Credits of links: what both ends of each link count. It lies here, not with the nodes, so that nodes without it have nothing
 //! more to look at: their packets are counted where all go that need more than to be passed on.
 
-use unpause_protocols::flow_control::credits::{CHANNELS, Credits, Mechanism as _};
+use unpause_protocols::flow_control::credits::{CHANNELS, Credits, Mechanism as _, UPDATE_BYTES};
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
+use crate::fabric::packet::{Kind, Packet};
 use crate::fabric::ports::GlobalPort;
-use crate::plan::Plan;
+use crate::plan::{Plan, smallest_on_wire};
 
 /// The ports of a shard's nodes.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub struct LinkCredits {
     lossless: u8,
     /// Bytes of the largest frame.
     largest: u32,
+    /// There are frames that a wire takes less time for than for an update.
+    overtaken: bool,
 }
 
 /// Of one port.
@@ -49,6 +52,7 @@ impl LinkCredits {
             of: of.collect(),
             lossless: plan.classes.lossless,
             largest: plan.config.largest_frame_bytes(),
+            overtaken: smallest_on_wire(plan.config) < UPDATE_BYTES,
         }
     }
 
@@ -56,6 +60,13 @@ impl LinkCredits {
     #[inline]
     pub fn are_unused(&self) -> bool {
         self.of.is_empty()
+    }
+
+    /// True if a packet may arrive before others that were put onto its wire earlier: an update, or a frame that is smaller
+    /// than an update.
+    #[inline]
+    pub fn may_overtake(&self, packet: &Packet) -> bool {
+        self.overtaken || packet.kind == Kind::Credit
     }
 
     fn port(&mut self, port: GlobalPort) -> Option<&mut PortCredits> {

@@ -247,24 +247,16 @@ impl Window<'_, '_> {
         free
     }
 
-    /// Puts a packet on the way to the far end, that says when it arrives.
+    /// Puts a packet on the way to the far end; it says when it arrives.
     pub(super) fn put_on_the_way(&mut self, transmitter: &Transmitter, packet: &Packet) {
-        let to = self.shard_of[transmitter.peer as usize];
-        if to != self.shard {
-            self.send_to_shard(to, transmitter.peer_port, packet);
-        } else {
-            self.inboxes.put(transmitter.far_end(), packet);
-            self.calendar.wake(transmitter.peer, packet.time);
-        }
-    }
-
-    /// Puts what overtakes the frame in transmission onto a wire; it says when it arrives.
-    pub(crate) fn send_early(&mut self, transmitter: &Transmitter, packet: &Packet) {
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
             return self.send_to_shard(to, transmitter.peer_port, packet);
         }
-        self.inboxes.put_early(transmitter.far_end(), packet);
+        match self.link_credits.may_overtake(packet) {
+            true => self.inboxes.put_early(transmitter.far_end(), packet),
+            false => self.inboxes.put(transmitter.far_end(), packet),
+        }
         self.calendar.wake(transmitter.peer, packet.time);
     }
 

@@ -19,7 +19,6 @@ use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::fabric::NodeId;
-use crate::fabric::packet::Kind;
 use crate::host::Host;
 use crate::host::prefetch::ROUNDS;
 use crate::outcome::results::LossPlace;
@@ -162,9 +161,9 @@ impl Shard {
                 self.telemetry.put(&mut packet, record);
             }
             let place = plan.ports.place(port);
-            match packet.kind {
-                Kind::Credit => self.inboxes.put_early(place, &packet),
-                _ => self.inboxes.put(place, &packet),
+            match self.link_credits.may_overtake(&packet) {
+                true => self.inboxes.put_early(place, &packet),
+                false => self.inboxes.put(place, &packet),
             }
             self.calendar.wake(place.0, packet.time);
         }

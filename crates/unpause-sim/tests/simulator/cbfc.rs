@@ -10,11 +10,12 @@ use unpause_sim::config::{
     WatchdogConfig,
 };
 use unpause_sim::results::{PacketKind, Results};
-use unpause_sim::traffic::Transport;
+use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::common::*;
 use crate::deadlock::around;
 use crate::ranks::assert_ranks_do_not_matter;
+use crate::retry::small_acks;
 use crate::threads::assert_threads_do_not_matter;
 
 pub fn credits(buffer_bytes: Option<u64>) -> Option<CbfcConfig> {
@@ -185,11 +186,35 @@ fn every_scheme_runs_with_credits_on_any_number_of_threads() {
     }
 }
 
+/// ACKs of a byte are on the wire for less time than an update of credits: one that starts during an update arrives before
+/// it, by near wires and by far ones. With buffers that are never full all is as without credits.
+#[test]
+fn small_acks_overtake_updates() {
+    for far in [ps(1), us(1)] {
+        let mut config = small_acks();
+        config.fabric.links[0].delay = far;
+        let plain = run(&config);
+        let params = Params {
+            update_spacing_bytes: 0,
+            ..params()
+        };
+        config.switch.cbfc = credits_with(params, Some(100_000));
+        let results = run(&config);
+        assert_credits_work(&results);
+        assert_complete(&results);
+        assert!(results.flows == plain.flows, "{far}");
+        assert!(results.packets == plain.packets, "{far}");
+        let what = format!("a link of {far}");
+        assert_threads_do_not_matter(&what, &config);
+        assert!(assert_ranks_do_not_matter(&what, &config) == results);
+    }
+}
+
 /// Once all is at rest credits are back: what starts then finds the link as the first flow did.
 #[test]
 fn credits_are_back_when_nothing_is_under_way() {
     let mut config = incast();
-    let unpause_sim::traffic::TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
+    let TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
         unreachable!()
     };
     for (at, host) in (2..6).enumerate() {
@@ -256,7 +281,7 @@ fn what_cannot_have_credits_is_refused() {
         (|it| it.host.nic = NicModel::Hpcc, "a NIC like that of HPCC"),
         (
             |it| {
-                let unpause_sim::traffic::TrafficSpec::Flows(flows) = &mut it.traffic[0] else {
+                let TrafficSpec::Flows(flows) = &mut it.traffic[0] else {
                     unreachable!()
                 };
                 flows[0].transport = Transport::Tcp;
