@@ -1,12 +1,14 @@
 //! `unpause-vopr`: random scenarios through the whole of unpause.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use unpause_vopr::campaign::{self, Plan};
+use unpause_vopr::case::Case;
 use unpause_vopr::digest;
 use unpause_vopr::generate::generate;
 use unpause_vopr::judge::{Scope, Verdict, judge};
@@ -74,6 +76,17 @@ enum Command {
         /// Where the scenario goes.
         #[arg(long, default_value = "results/vopr")]
         output: PathBuf,
+    },
+    /// Judge a scenario file, such as one that `shrink` has written.
+    Judge {
+        /// The file; files that it names are beside it.
+        file: PathBuf,
+        /// What chooses the checks that not every seed has.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// What this check needs, in full.
+        #[arg(long)]
+        check: Option<String>,
     },
     /// Kill `unpause run` and `unpause sweep` at random moments, and look at what they leave.
     Kill {
@@ -147,6 +160,7 @@ fn main() -> ExitCode {
             output,
         } => write_seeds(seed, count, &output),
         Command::Shrink { seed, output } => shrink_seed(seed, &output),
+        Command::Judge { file, seed, check } => judge_file(&file, seed, check.as_deref()),
         Command::Kill {
             seed,
             trials,
@@ -264,6 +278,22 @@ fn shrink_seed(seed: u64, output: &std::path::Path) -> std::io::Result<ExitCode>
     let comment = format!("seed {seed}, {}: {}", broken.check, broken.what);
     println!("{}", small.save(output, &comment)?.display());
     Ok(ExitCode::FAILURE)
+}
+
+fn judge_file(file: &Path, seed: u64, check: Option<&str>) -> std::io::Result<ExitCode> {
+    let text = std::fs::read_to_string(file)?;
+    let document = text.parse().map_err(std::io::Error::other)?;
+    let case = Case {
+        seed,
+        document,
+        files: BTreeMap::new(),
+    };
+    let beside = file.parent().unwrap_or(Path::new("."));
+    let scope = check.map_or(Scope::Sample, Scope::Only);
+    let verdict = judge(&case, beside, scope);
+    println!("{}: {verdict:?}", file.display());
+    let is_broken = matches!(verdict, Verdict::Broken(_));
+    Ok(ExitCode::from(u8::from(is_broken)))
 }
 
 fn digest_seeds(seed: u64, count: u64) -> std::io::Result<ExitCode> {
