@@ -258,14 +258,14 @@ fn show(seed: u64, output: Option<PathBuf>) -> std::io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_seeds(seed: u64, count: u64, output: &std::path::Path) -> std::io::Result<ExitCode> {
+fn write_seeds(seed: u64, count: u64, output: &Path) -> std::io::Result<ExitCode> {
     for seed in (0..count).map(|number| seed.wrapping_add(number)) {
         generate(seed).save(&output.join(seed.to_string()), &format!("seed {seed}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn shrink_seed(seed: u64, output: &std::path::Path) -> std::io::Result<ExitCode> {
+fn shrink_seed(seed: u64, output: &Path) -> std::io::Result<ExitCode> {
     let directory = tempfile::tempdir()?;
     let case = generate(seed);
     let verdict = judge(&case, directory.path(), Scope::Sample);

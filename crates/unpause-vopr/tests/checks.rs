@@ -7,7 +7,7 @@ use unpause_sim::results::{Deadlock, PacketRecord, PauseRecord, Results};
 use unpause_sim::traffic::TrafficSpec;
 
 use unpause_vopr::case::Case;
-use unpause_vopr::checks::CHECKS;
+use unpause_vopr::checks::{CHECKS, broken};
 use unpause_vopr::judge::with_every_probe;
 use unpause_vopr::simulate::{How, simulate};
 
@@ -59,6 +59,36 @@ kind = 'flow'
 from = 'H2'
 to = 'H0'
 priority = 2
+";
+
+/// Links with retry that keep little more than a frame, so that PFC frames wait for an acknowledgement.
+const SMALL_REPLAY_BUFFER: &str = "duration = '7431225ps'
+[topology]
+builder = 'single-switch'
+hosts = 2
+rate = '10Gbps'
+delay = '415567ps'
+[switch]
+model = 'pipeline'
+[switch.pipeline]
+ingress_xon = '0B'
+ingress_xoff = '0B'
+latency = '1ps'
+[link]
+retry = 'llr'
+retry_buffer = '1168B'
+[[scheme]]
+name = 'none'
+[[traffic]]
+name = 'a'
+kind = 'flow'
+from = 'H0'
+to = 'H1'
+[[traffic]]
+name = 'b'
+kind = 'flow'
+from = 'H1'
+to = 'H0'
 ";
 
 fn measured() -> (Config, Results) {
@@ -258,4 +288,21 @@ fn fails(cases: &[(&str, Wrong)]) {
         let failing = failing(&config, &results);
         assert!(failing.contains(check), "{check}: {failing:?}");
     }
+}
+
+/// An XON may wait until the replay buffer has room, and no longer.
+#[test]
+fn an_xon_waits_for_the_replay_buffer() {
+    let (config, results) = measure(SMALL_REPLAY_BUFFER);
+    assert!(!results.pauses.is_empty());
+    assert_eq!(broken(&config, &results), None);
+    let ends = SMALL_REPLAY_BUFFER
+        .replace("7431225ps", "100us")
+        .replace("kind = 'flow'", "kind = 'flow'\nsize = '5KB'");
+    let (config, mut results) = measure(&ends);
+    assert_eq!(broken(&config, &results), None);
+    let last = results.pauses.last_mut().unwrap();
+    last.end = results.totals.simulated;
+    let (_, xon) = CHECKS.iter().find(|(name, _)| *name == "xon").unwrap();
+    assert!(xon(&config, &results).is_err());
 }

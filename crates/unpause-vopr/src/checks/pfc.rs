@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::loss_recovery::llr;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{
     Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel, SwitchOverride,
@@ -157,7 +158,10 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
         SwitchModel::Pipeline(pipeline) => matches!(pipeline.full_queue, FullQueue::Capfc(_)),
         _ => false,
     };
-    if by_egress || !config.probes.pauses {
+    // A port that does not wait for the round trip of its link may be sending old frames again.
+    let retry = config.switch.retry;
+    let replays = retry.is_some_and(|it| it.replay_timer.is_some());
+    if by_egress || replays || !config.probes.pauses {
         return Ok(());
     }
     let mut series: BTreeMap<Queue, Vec<&PortSample>> = BTreeMap::new();
@@ -179,6 +183,7 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
             let frames = largest(config) + 16 * (64 + u64::from(config.fabric.framing_bytes));
             let within = asks.speed.time_for(frames).as_ps() + asks.delay_ps;
             let within = within + config.switch.pfc.reaction.as_ps() + 1;
+            let within = within + held_by_retry(config, asks).as_ps();
             for priority in 0..8 {
                 let samples = series.get(&(asks.node, asks.number, priority));
                 let paused = pauses.get(&(obeys.node, obeys.number, priority));
@@ -193,6 +198,23 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
         }
     }
     Ok(())
+}
+
+/// How long the replay buffer of a port may hold an XON up: after each frame until that is acknowledged. The acknowledgement may
+/// have to keep its distance from the one before.
+fn held_by_retry(config: &Config, asks: &Port) -> Time {
+    let retry = config.switch.retry;
+    if retry.is_none_or(|it| it.buffer_bytes.is_none()) {
+        return Time::ZERO;
+    }
+    let spacing = u64::from(llr::Params::default().message_spacing_bytes);
+    let answer = asks.speed.time_for(spacing + llr::MESSAGE_BYTES);
+    let each = answer + Time::from_ps(2 * asks.delay_ps);
+    // PFC frames for other priorities may be sent before it.
+    match config.switch.lossless.count_ones() > 1 {
+        true => each * 17,
+        false => each,
+    }
 }
 
 /// An error if the pause continues although the ingress was empty long enough, and asked for nothing.
