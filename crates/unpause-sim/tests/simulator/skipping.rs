@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, HistogramProbe, Queueing, SchemeConfig, Skipping};
+use unpause_sim::config::{
+    Config, HistogramProbe, Queueing, RateChange, SchemeConfig, Skipping, WindowConfig,
+};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
@@ -129,6 +131,29 @@ fn a_flow_that_is_stopped_does_not_go_on() {
         };
         let fabric = star(&[gbps(20); 2], ps(1));
         skipped(&config(fabric, vec![stopped, joins], us(660)));
+    }
+}
+
+/// While its window is closed, nothing but the time of the next packet says how long a flow has to wait afterwards, if its rate
+/// counts from the next packet on.
+#[test]
+fn flows_behind_their_windows_go_on_at_their_rates() {
+    for offset in 0..12 {
+        let limited = |start, src, dst| FlowSpec {
+            start,
+            rate_limit: Some(gbps(1)),
+            ..flow(src, dst)
+        };
+        let second = ps(offset * 700_000);
+        let flows = vec![limited(Time::ZERO, 1, 2), limited(second, 3, 4)];
+        let mut config = config(star(&[gbps(40); 4], us(1)), flows, ms(40));
+        config.host.rate_change = RateChange::NextPacket;
+        config.host.window = Some(WindowConfig {
+            bytes: Some(1_000),
+            by_rate: false,
+        });
+        let [always, _] = shares_on(&config, 1);
+        assert!(always > 0.6, "{offset}: {always}");
     }
 }
 
