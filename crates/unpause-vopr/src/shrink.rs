@@ -20,11 +20,20 @@ pub fn shrink(case: &Case, broken: &Broken, directory: &Path, stop: &AtomicBool)
         if stop.load(Ordering::Relaxed) {
             return None;
         }
-        match judge(case, directory, Scope::Only(&check)) {
+        let judge = |case: &Case, directory: &Path| judge(case, directory, Scope::Only(&check));
+        match alone(case, directory, judge) {
             Verdict::Broken(again) if again.check == check => Some(again),
             _ => None,
         }
     })
+}
+
+/// Judges a case where no file of another one is.
+fn alone(case: &Case, directory: &Path, judge: impl Fn(&Case, &Path) -> Verdict) -> Verdict {
+    match tempfile::tempdir_in(directory) {
+        Ok(own) => judge(case, own.path()),
+        Err(why) => Verdict::Refused(why.to_string()),
+    }
 }
 
 /// Tries every smaller scenario of the best one so far, until none of them fails any more.
@@ -196,6 +205,33 @@ mod tests {
         assert_eq!(small.document, expected);
         assert_eq!(small.files["flows.txt"], "1\nb\n");
         assert_eq!(broken.what, "2");
+    }
+
+    /// A file that a smaller scenario no longer has is not there, although the larger one had it.
+    #[test]
+    fn files_of_other_cases_are_not_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "[topology]\nfile = 'topology.txt'";
+        let case = Case {
+            seed: 1,
+            document: text.parse().unwrap(),
+            files: [("topology.txt".to_owned(), "2 1 1\n".to_owned())].into(),
+        };
+        let reads = |case: &Case, directory: &Path| {
+            let _ = case.compile(directory);
+            let is_there = directory.join("topology.txt").is_file();
+            Verdict::Refused(is_there.to_string())
+        };
+        let without = Case {
+            files: Default::default(),
+            ..case.clone()
+        };
+        for (case, expected) in [(case, "true"), (without, "false")] {
+            let Verdict::Refused(found) = alone(&case, directory.path(), reads) else {
+                unreachable!("it says nothing else")
+            };
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
