@@ -96,10 +96,17 @@ fn measured() -> (Config, Results) {
 }
 
 fn measure(scenario: &str) -> (Config, Results) {
+    measure_with(scenario, &[])
+}
+
+fn measure_with(scenario: &str, files: &[(&str, &str)]) -> (Config, Results) {
+    let files = files.iter();
     let case = Case {
         seed: 1,
         document: scenario.parse().unwrap(),
-        files: Default::default(),
+        files: files
+            .map(|(name, text)| ((*name).into(), (*text).into()))
+            .collect(),
     };
     let directory = tempfile::tempdir().unwrap();
     let scenario = case.compile(directory.path()).unwrap();
@@ -305,4 +312,50 @@ fn an_xon_waits_for_the_replay_buffer() {
     last.end = results.totals.simulated;
     let (_, xon) = CHECKS.iter().find(|(name, _)| *name == "xon").unwrap();
     assert!(xon(&config, &results).is_err());
+}
+
+/// A connection for one message is forgotten with its last ACK; a notification that takes effect later has no sender.
+#[test]
+fn notifications_may_come_after_the_only_message() {
+    let size = |rank: u32| 10_000 * (rank + 1);
+    let send = |rank| {
+        format!(
+            "rank {rank} {{\nl0: send {}b to 3 tag {rank}\n}}\n",
+            size(rank)
+        )
+    };
+    let recv = |rank| format!("l{rank}: recv {}b from {rank} tag {rank}\n", size(rank));
+    let (sends, recvs) = ((0..3).map(send), (0..3).map(recv));
+    let goal = format!(
+        "num_ranks 4\n{}rank 3 {{\n{}}}\n",
+        sends.collect::<String>(),
+        recvs.collect::<String>()
+    );
+    let mut heard = 0;
+    for reaction in [0, 3_000, 10_000, 30_000] {
+        let scenario = format!(
+            "duration = '500us'
+            [topology]
+            builder = 'single-switch'
+            hosts = 4
+            rate = '2Gbps'
+            delay = '1ns'
+            [host]
+            notification_reaction = '{reaction}ns'
+            [[scheme]]
+            name = 'PCN'
+            congestion_control = 'pcn'
+            [scheme.pcn]
+            period = '1ps'
+            [[job]]
+            name = 'J'
+            ranks = 'H0..H3'
+            connection = 'per-message'
+            goal = 'p.goal'"
+        );
+        let (config, results) = measure_with(&scenario, &[("p.goal", &goal)]);
+        assert_eq!(broken(&config, &results), None, "{reaction} ns");
+        heard += results.flows.iter().map(|it| it.notifications).sum::<u64>();
+    }
+    assert!(heard > 0);
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, loss_recovery};
 use unpause_sim::config::{Config, NodeId};
+use unpause_sim::jobs::Over;
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results, flow};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
@@ -156,14 +157,17 @@ fn heard(
     }
 }
 
-/// The sender has not forgotten it: it is not complete, has not given up, and does not stop by itself.
+/// The sender has not forgotten it: it is not complete, has not given up, does not stop by itself, and is no connection for one
+/// message, which nobody notes the end of.
 fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
     let never_stops = match &config.traffic[usize::from(flow.group)] {
         TrafficSpec::Flows(flows) => flows.iter().all(|flow| flow.stop.is_never()),
         TrafficSpec::OnOff(_) => false,
         _ => true,
     };
-    flow.fct.is_none() && !flow.gave_up && never_stops
+    let mut jobs = config.jobs.iter();
+    let is_of_one_message = jobs.any(|it| it.entry == flow.group && it.over == Over::Messages);
+    flow.fct.is_none() && !flow.gave_up && never_stops && !is_of_one_message
 }
 
 /// A RoCE flow sends its packets one after the other, and one again only after a NAK of its own or a timeout.
