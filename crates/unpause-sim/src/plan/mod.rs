@@ -24,6 +24,7 @@ mod check;
 pub mod credits;
 mod cut_through;
 mod epochs;
+mod frames;
 mod jobs;
 mod link_credits;
 mod link_retries;
@@ -38,6 +39,7 @@ mod tcp;
 mod trimming;
 
 pub use epochs::Epochs;
+pub use frames::smallest_on_wire;
 pub use switch_settings::Overrides;
 pub use tcp::TcpPlan;
 
@@ -137,14 +139,6 @@ pub fn ports(config: &Config) -> Ports {
 /// Which nodes of such a fabric run while others wait.
 pub fn schedule(config: &Config, ports: &Ports) -> Schedule {
     Schedule::new(ports, least_time(config))
-}
-
-/// Bytes of the smallest frame on a wire.
-pub fn smallest_on_wire(config: &Config) -> u64 {
-    let host = &config.host;
-    let data = host.header_bytes.max(host.min_frame_bytes);
-    let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
-    u64::from(smallest) + u64::from(config.fabric.framing_bytes)
 }
 
 /// A frame takes as long over a link, at least, as the smallest there is, if its receiver waits for its last bit.

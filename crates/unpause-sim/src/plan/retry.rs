@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 
+use super::frames::smallest_on_wire;
 use crate::config::invalid::{Invalid, bytes};
 use crate::config::{Config, NicModel};
 
@@ -51,7 +52,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     let framing = u64::from(config.fabric.framing_bytes);
     let largest = u64::from(config.largest_frame_bytes()) + framing;
-    let most = MOST_FRAMES * super::smallest_on_wire(config);
+    let most = MOST_FRAMES * smallest_on_wire(config);
     if let Some(buffer) = retry.buffer_bytes
         && !(largest..=most).contains(&u64::from(buffer))
     {
