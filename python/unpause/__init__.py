@@ -15,9 +15,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unpause.api import Progress, run, validate
+    from unpause.api import Progress, Result, load, run, validate
     from unpause.claims.claim import Claim, ClaimsError, Verdict
-    from unpause.data.result import Result, ResultError, Run, load
+    from unpause.data.result import ResultError, Run
     from unpause.errors import ScenarioError, SweepError
     from unpause.figures import NothingToDraw
     from unpause.session import Completion, Message, Session, SessionError
@@ -34,7 +34,7 @@ _WHERE = {
     "NothingToDraw": "figures",
     "PointsFailed": "sweeps.sweep",
     "Progress": "api",
-    "Result": "data.result",
+    "Result": "api",
     "ResultError": "data.result",
     "Run": "data.result",
     "ScenarioError": "errors",
@@ -43,7 +43,7 @@ _WHERE = {
     "SweepError": "errors",
     "SweepProgress": "sweeps.sweep",
     "Verdict": "claims.claim",
-    "load": "data.result",
+    "load": "api",
     "run": "api",
     "sweep": "sweeps.sweep",
     "validate": "api",

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from unpause import schema
-from unpause.data.result import Result
+from unpause.api import Result
 
 Kind = Literal["sent", "delivered", "timer"]
 

@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
-from unpause import schema
-from unpause.data.result import Result, Run
+from unpause import Result, Run, schema
 
 MS = 1e6
 

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 
 import unpause
 from conftest import MS, Builder
-from unpause import NothingToDraw, figures
+from unpause import NothingToDraw, Result, figures
 from unpause.commands import report
-from unpause.data.result import Result
 from unpause.explanation import flap_lines, flaps, sentences
 from unpause.explanation.flaps import PLACES, Flaps
 from unpause.pages import failures

@@ -169,13 +169,13 @@ def test_finished_experiments_are_not_run_again(
     monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
     out = str(tmp_path / "out")
     ran = []
-    run_native = reproduce.api.run_native
+    run_native = reproduce.running.run_native
 
     def watch(*arguments, **keywords):
         ran.append(arguments)
         return run_native(*arguments, **keywords)
 
-    monkeypatch.setattr(reproduce.api, "run_native", watch)
+    monkeypatch.setattr(reproduce.running, "run_native", watch)
     for expected in (1, 1):
         assert reproduce.main(["pcn", "--out", out]) == 0
         assert len(ran) == expected

@@ -9,7 +9,7 @@ import pytest
 
 import unpause
 from conftest import MS, Builder
-from unpause import api
+from unpause import running
 from unpause.claims import claim as claims
 from unpause.claims import seed_check
 from unpause.claims.claim import Claim, ClaimsError, Verdict
@@ -254,8 +254,8 @@ RANDOM = {"name": "f", "kind": "poisson", "size": "10KB", "load": 0.5}
 
 def test_another_seed_shows_whether_a_scenario_is_random(tmp_path: Path) -> None:
     for name, traffic, differs in (("flow", FLOW, ""), ("random", RANDOM, "runs")):
-        native = api._read({**SCENARIO, "traffic": [traffic]})
-        result = api.run_native(native)
+        native = running.read({**SCENARIO, "traffic": [traffic]})
+        result = running.run_native(native)
         result.write(tmp_path / name)
         assert seed_check.differs(native, result) == differs
         assert unpause.load(tmp_path / name).same_with_any_seed is not bool(differs)

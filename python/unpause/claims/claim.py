@@ -28,7 +28,17 @@ from unpause.data.series import Unavailable
 if TYPE_CHECKING:
     from unpause.data.result import Result
 
-__all__ = ["Claim", "ClaimsError", "Counted", "Finding", "Verdict", "evaluate", "files", "read"]
+__all__ = [
+    "Claim",
+    "ClaimsError",
+    "Counted",
+    "Finding",
+    "Verdict",
+    "evaluate",
+    "files",
+    "judged",
+    "read",
+]
 
 
 @dataclass
@@ -101,6 +111,17 @@ class Claim:
     note: str = ""
     assumed: str = ""
     findings: list[Finding] = field(default_factory=list)
+
+
+def judged(result: Result, experiments: Sequence[str] | None = None) -> list[Claim]:
+    """Judge the claims that the scenario names, or those of `experiments` (``["PCN-F2"]``).
+
+    Raises:
+        ClaimsError: no file has claims of an experiment.
+    """
+    asked = result.scenario.get("report", {})
+    chosen = asked.get("claims", []) if experiments is None else experiments
+    return evaluate(result, list(chosen), other_reading=asked.get("other_reading", False))
 
 
 def evaluate(

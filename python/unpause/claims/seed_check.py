@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from unpause import api
+from unpause import running
 from unpause.data import beneath
 from unpause.data.result import Result
 
@@ -19,7 +19,7 @@ def differs(native: Any, result: Result, threads: int | None = None) -> str:
     """
     seeds = result.manifest["seeds"]
     another = max(seeds) + 1
-    again = api.run_native(native, seed=another, threads=threads, progress=False)
+    again = running.run_native(native, seed=another, threads=threads, progress=False)
     for name, table in result.tables.items():
         if not _without_seed(table).equals(_without_seed(again.tables[name])):
             return name

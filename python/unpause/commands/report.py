@@ -25,7 +25,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import unpause
 from unpause import printed, schema
 from unpause.claims import verdicts
-from unpause.claims.claim import Claim, ClaimsError, Verdict
+from unpause.claims.claim import Claim, ClaimsError, Verdict, judged
 from unpause.claims.verdicts import counts_text
 from unpause.commands import sweep_csv
 from unpause.data import beneath
@@ -120,7 +120,7 @@ def _build(
     report = Report(staged.directory / "report.html")
     wanted = result.scenario.get("report", {})
     try:
-        report.claims = result.claims()
+        report.claims = judged(result)
     except ClaimsError as error:
         report.problems.append(f"Claims were not judged: {error}.")
     verdicts.write(report.claims, staged.folder)

@@ -20,7 +20,7 @@ from typing import Any
 
 import tomli_w
 
-from unpause import api, figures, printed
+from unpause import figures, printed, running
 from unpause import papers as rooms
 from unpause.claims import page, seed_check, stated, verdicts
 from unpause.claims.reproduced import Done, Experiment
@@ -239,7 +239,7 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
     if finished is not None:
         result = finished
     else:
-        result = api.run_native(native, threads=threads, keep=directory)
+        result = running.run_native(native, threads=threads, keep=directory)
         result.write(directory)
     problems = _seeds_alike(experiment, native, result, threads)
     timings = result.manifest["runs"]

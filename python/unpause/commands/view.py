@@ -24,7 +24,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 
-from unpause.claims.claim import ClaimsError
+from unpause.claims.claim import ClaimsError, judged
 from unpause.data import unfinished
 from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
@@ -67,7 +67,7 @@ class Answers:
 
     def __init__(self, result: Result) -> None:
         try:
-            claims = result.claims()
+            claims = judged(result)
         except ClaimsError:
             claims = []  # the report says so
         self._explored = Explored({"": result})

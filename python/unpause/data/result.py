@@ -1,4 +1,7 @@
-"""What a scenario measured: the tables of every run, and what is drawn and judged from them."""
+"""What a scenario measured: the tables of every run.
+
+What is drawn and judged from them is in :class:`unpause.api.Result`.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,6 @@ from unpause.errors import ResultError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
-
-    from unpause.claims.claim import Claim
 
 
 @dataclass
@@ -46,11 +46,6 @@ class Result:
     manifest: dict[str, Any] = field(default_factory=dict, repr=False)
     directory: Path | None = None
     _native: Any = field(default=None, repr=False)
-
-    def _repr_html_(self) -> str:
-        from unpause.pages import notebook
-
-        return notebook.html(self)
 
     @property
     def runs(self) -> pa.Table:
@@ -246,25 +241,6 @@ class Result:
         if table not in self.tables:
             raise KeyError(f"no table {table!r}; tables: {', '.join(self.tables)}")
         return self.tables[table].to_pandas()
-
-    def claims(self, names: list[str] | None = None) -> list[Claim]:
-        """Judge the scenario's claims, or those of the experiments `names` (``["PCN-F2"]``)."""
-        from unpause.claims import claim as claims
-
-        asked = self.scenario.get("report", {})
-        if names is None:
-            names = list(asked.get("claims", []))
-        return claims.evaluate(self, names, other_reading=asked.get("other_reading", False))
-
-    def figure(self, name: str) -> Figure:
-        """Draw one figure by its name in :data:`unpause.figures.FIGURES`.
-
-        Raises:
-            unpause.figures.NothingToDraw: the result lacks what the figure shows.
-        """
-        from unpause import figures
-
-        return figures.draw(self, name)
 
     def write(self, directory: str | Path) -> Path:
         """Write Parquet tables, manifest and scenario into `directory`."""

@@ -23,7 +23,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause.claims.claim import Claim, ClaimsError
+from unpause.claims.claim import Claim, ClaimsError, judged
 from unpause.data import beneath, schemes
 from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
@@ -211,7 +211,7 @@ def page(
     """
     if claims is None:
         try:
-            claims = result.claims()
+            claims = judged(result)
         except ClaimsError:
             claims = ()  # the report says so
     return in_one_file(Explored({"": result}), claims, told=told)

@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 import tomli_w
 
 from unpause import schema
-from unpause.api import Scenario, run_native
 from unpause.data import series
 from unpause.data.result import Result, Run
 from unpause.errors import ScenarioError, SweepError
 from unpause.explanation import story
+from unpause.running import Scenario, run_native
 from unpause.statistics.percentiles import percentiles
 from unpause.sweeps.axes import Axis, points, split_key
 from unpause.sweeps.finished import Finished

@@ -23,8 +23,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from unpause.api import Scenario
 from unpause.errors import SweepError
+from unpause.running import Scenario
 from unpause.sweeps import axes as axes_module
 from unpause.sweeps.finished import Finished
 from unpause.sweeps.points import Failure, Plan, Point, measure
