@@ -6,8 +6,9 @@ import pytest
 
 import unpause
 from unpause.data.result import Result
-from unpause.explanation import advice, causes
+from unpause.explanation import advice, causes, equal_links
 from unpause.explanation.trees import Tree
+from unpause.text import size
 
 
 def single_switch(hosts: int, *parts: str, duration: str = "1ms") -> str:
@@ -215,6 +216,135 @@ def test_an_only_link_is_not_one_of_several() -> None:
     source = single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO)
     _, text, _ = told(source)
     assert "equal links" not in text
+
+
+def two_nics(port: int, *links: str, senders: str = "H1..H3") -> str:
+    """Senders at both switches, or as in `links`; H0 has a NIC at each."""
+    both = [f"H{host}-S{switch}" for host in range(4) for switch in range(2)]
+    ends = [link.split("-") for link in links or both]
+    return f"""
+duration = "300us"
+[topology]
+builder = "explicit"
+hosts = ["H0", "H1..H3"]
+switches = "S0..S1"
+rate = "100Gbps"
+delay = "1us"
+[probes]
+causes = true
+[host]
+spraying = "none"
+[pfc]
+xoff = "50KB"
+{scheme()}
+{flow("three", senders, "H0", f"source_port = {port}")}
+""" + "\n".join(f'[[topology.link]]\na = "{a}"\nb = "{b}"' for a, b in ends)
+
+
+def used(source: str) -> list[int]:
+    """Bytes that went to H0 over each of its NICs, the busiest first."""
+    ports = unpause.run(source, progress=False).ports.to_pylist()
+    return sorted((it["tx_bytes"] for it in ports if it["peer"] == "H0"), reverse=True)
+
+
+@pytest.fixture(scope="module")
+def alone() -> int:
+    """A source port with which the hash puts all three flows on one NIC of H0."""
+    return next(port for port in range(64) if sum(map(bool, used(two_nics(port)))) == 1)
+
+
+def test_flows_hashed_onto_one_of_two_nics(alone: int) -> None:
+    source = two_nics(alone)
+    result, text, tree = told(source)
+    carried = sum(it["tx_bytes"] for it in result.ports.to_pylist() if it["peer"] == "H0")
+    other = {"S0": "S1", "S1": "S0"}[tree.root.node]
+    assert text == (
+        f"{tree.root} carried {size(carried)} of data, and H0's other NIC at {other} nothing: "
+        "the hash put none of these flows there; give them other source ports (source_port of "
+        "[[traffic]]), or split each into several flows"
+    )
+    # Followed, both carry something, and together more.
+    followed = next(found for port in range(64) if all(found := used(two_nics(port))[:2]))
+    assert sum(followed) > 1.5 * carried
+
+
+def test_nics_that_are_used_are_not_called_idle() -> None:
+    both = next(port for port in range(64) if len([it for it in used(two_nics(port)) if it]) == 2)
+    _, text, tree = told(two_nics(both))
+    assert tree.root.peer == "H0"
+    assert "NIC" not in text
+
+
+def test_an_only_nic_has_no_other() -> None:
+    _, text, tree = told(two_nics(0, "H0-S0", "H1-S0", "H2-S0", "H3-S0", "H3-S1"))
+    assert tree.root == ("S0", "H0")
+    assert "NIC" not in text
+
+
+def test_a_nic_that_is_farther_away_is_not_advised() -> None:
+    _, text, tree = told(two_nics(0, "H0-S0", "H0-S1", "S0-S1", "H1-S0", "H2-S0", "H3-S0"))
+    assert tree.root == ("S0", "H0")
+    assert "NIC" not in text
+
+
+@pytest.mark.parametrize(("hosts", "found"), [("H0..H3", {"S0"}), ("H0..H2", {"S0", "S1"})])
+def test_hosts_are_no_way_to_another_nic(hosts: str, found: set[str]) -> None:
+    """H3 is at two switches, but forwards only if it is a switch."""
+    links = ["H0-S0", "H0-S1", "S0-S3", "S3-S2", "H1-S2", "H2-S2", "H3-S2", "H3-S1"]
+    tables = [dict(zip("ab", link.split("-"), strict=True)) for link in links]
+    topology = {"builder": "explicit", "hosts": hosts, "link": tables}
+    assert set(equal_links.nics(topology, "S0", "H0", ["H1", "H2"])) == found
+
+
+def test_several_links_to_a_switch_are_several_nics() -> None:
+    links = ("H0-S0", "H1-S0", "H2-S0", "H3-S1", "S0-S1")
+
+    def at(port: int) -> str:
+        whole = two_nics(port, *links)
+        return whole.replace('b = "S0"', 'b = "S0"\nparallel = 3', 1)
+
+    once = next(port for port in range(64) if sum(map(bool, used(at(port)))) == 1)
+    _, text, _ = told(at(once))
+    assert "H0's 2 other NICs nothing: the hash put none" in text
+    assert "NIC" not in told(two_nics(once, *links))[1]
+
+
+def rails(seed: int, tors: int, traffic: str) -> str:
+    return f"""
+seed = {seed}
+duration = "300us"
+[topology]
+builder = "rails"
+servers = 4
+gpus_per_server = 1
+tors = {tors}
+rate = "100Gbps"
+delay = "1us"
+[probes]
+causes = true
+[pfc]
+xoff = "50KB"
+{scheme()}
+{traffic}
+"""
+
+
+def test_the_other_leaf_of_a_gpu() -> None:
+    three = flow("three", "H1..H3", "H0")
+    seed = next(it for it in range(1, 64) if sum(map(bool, used(rails(it, 2, three)))) == 1)
+    _, text, tree = told(rails(seed, 2, three))
+    other = {"leaf0": "leaf1", "leaf1": "leaf0"}[tree.root.node]
+    assert f"and H0's other NIC at {other} nothing" in text
+    _, text, _ = told(rails(seed, 1, three))
+    assert "NIC" not in text
+
+
+def test_a_job_with_an_idle_nic_is_advised_channels() -> None:
+    job = '[[job]]\nname = "moe"\nranks = 4\ncollective = "all-to-all"\nsize = "8MB"'
+    every = (rails(seed, 2, job) for seed in range(1, 64))
+    text = next(text for it in every if "NIC" in (text := told(it)[1]))
+    assert text.endswith("none of these flows there; give the job more connections (channels of "
+                         "[[job]])")  # fmt: skip
 
 
 def test_flows_without_control() -> None:

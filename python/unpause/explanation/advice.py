@@ -6,6 +6,7 @@ there already, or that names a key as set which is not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,9 @@ _WITH_SPEEDUP = ("cioq", "input-queued")
 _STORM = 4
 #: Part of what a link can carry from which on it is full.
 _FULL = 0.95
+#: A NIC is idle below this part of what another one carried: ACKs of a host that sends as much come
+#: to less, and may have the priority of the data.
+_IDLE = 0.1
 #: More equal links than this are not gone through for each of many receivers.
 _MOST_RECEIVERS = 64
 
@@ -79,6 +83,7 @@ class _Adviser:
             self._slow_link,
             self._busy,
             self._collision,
+            self._idle_nic,
             self._no_control,
             self._uncontrolled,
             self._kmin,
@@ -351,6 +356,51 @@ class _Adviser:
             f"than on the others, which carried {100 * rest / max(1, ours):.0f} % as much each: "
             "spread them over more flows, or check with other seeds (--seeds)"
         )
+
+    def _idle_nic(self, tree: Tree) -> str | None:
+        """Flows hashed onto one NIC of their receiver while another had nothing to do."""
+        root = tree.root
+        senders = {sender for it in tree.culprits for sender in it.sources}
+        if root.peer not in self.hosts or not senders:
+            return None
+        sprayed = self.set.get("host.spraying", "none") != "none"
+        if sprayed or self.run.table("link_changes").num_rows:
+            return None  # not the hash alone has decided it
+        topology = self.set.get("topology", {})
+        links = equal_links.nics(topology, root.node, root.peer, senders)
+        control = self.set.get("host.control_priority", 7)
+        carried: dict[str, Counter[int]] = {it: Counter() for it in links}
+        for it in self.ports:
+            if it.peer == root.peer and it.node in links and it.priority != control:
+                carried[it.node][it.port] += it.tx_bytes
+        ours = max(carried.get(root.node, Counter()).values(), default=0)
+        idle: list[tuple[str, int]] = []
+        for node, number in links.items():
+            unused = [0] * (number - len(carried[node]))
+            every = [*carried[node].values(), *unused]
+            idle += [(node, sent) for sent in every if sent < _IDLE * ours]
+        if not idle:
+            return None
+        total = sum(sent for _, sent in idle)
+        others = f"other NIC at {idle[0][0]}" if len(idle) == 1 else f"{len(idle)} other NICs"
+        return (
+            f"{root} carried {size(ours)} of data, and {root.peer}'s {others} "
+            f"{f'only {size(total)}' if total else 'nothing'}: the hash put "
+            f"{'hardly any' if total else 'none'} of these flows there; {self._to_spread(tree)}"
+        )
+
+    def _to_spread(self, tree: Tree) -> str:
+        """How to have the flows of a tree use several NICs, as their kind allows."""
+        names = [it.traffic for it in tree.culprits]
+        jobs = [it for it in self.set.get("job", []) if it.get("name") in names]
+        ways = []
+        if any(it.get("kind") == "flow" for it in self.set.traffic(names)):
+            ways.append("give them other source ports (source_port of [[traffic]])")
+        if jobs:
+            ways.append("give the job more connections (channels of [[job]])")
+        if len(jobs) < len(names):
+            ways.append("split each into several flows")
+        return ", or ".join(ways)
 
     def _no_control(self, tree: Tree) -> str | None:
         if self._has_control():
