@@ -22,6 +22,14 @@ impl Frames {
             last_bytes: bytes,
         }
     }
+
+    /// The largest of as many equal shares.
+    pub fn share_of(self, links: u64) -> Self {
+        Self {
+            full: (self.full + 1).div_ceil(links) - 1,
+            ..self
+        }
+    }
 }
 
 /// From the first bit at the sender to the last bit at the receiver, sent at line rate over hops of (speed,

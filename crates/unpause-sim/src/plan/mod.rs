@@ -9,14 +9,14 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use crate::config::invalid::{Invalid, Subject, bytes};
-use crate::config::{Balancing, Config, PfcThreshold, SwitchModel};
+use crate::config::{Balancing, Config, NicModel, PfcThreshold, SwitchModel};
 use crate::fabric::packet::{Kind, MIN_FRAME_BYTES};
 use crate::fabric::ports::{GlobalPort, Ports, Transmitter};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::followers::Followers;
 use crate::jobs::Jobs;
 use crate::plan::schedule::Schedule;
-use crate::routing::Routing;
+use crate::routing::{Direction, Routing};
 
 mod alone;
 mod cbfc;
@@ -361,6 +361,15 @@ impl<'a> Plan<'a> {
     /// True if packets of a flow may take different paths.
     pub fn sprays(&self) -> bool {
         self.config.switch.balancing.sprays() || self.config.host.sprays()
+    }
+
+    /// By how many NICs the packets of a flow leave and arrive, at the host where that is fewer.
+    pub fn nics_of(&self, way: &Direction) -> u64 {
+        if !self.config.host.sprays() || self.config.host.nic == NicModel::Hpcc {
+            return 1;
+        }
+        let nearest = |from, to| self.routing.choices(from, to).len().max(1) as u64;
+        nearest(way.src, way.dst).min(nearest(way.dst, way.src))
     }
 
     /// The shift of the dynamic threshold of ports whose links have this speed; 0 if

@@ -15,6 +15,8 @@ use crate::traffic::Transport;
 pub struct IdealFct {
     of: Option<Direction>,
     paths: Paths,
+    /// NICs by which its packets leave.
+    nics: u64,
     /// From the receiver to the sender, when they are needed.
     back: Option<Paths>,
 }
@@ -38,6 +40,7 @@ impl IdealFct {
         let there = way_of(flow, plan);
         if self.of != Some(there) {
             self.paths = plan.paths(&there);
+            self.nics = plan.nics_of(&there);
             self.back = None;
             self.of = Some(there);
         }
@@ -46,6 +49,10 @@ impl IdealFct {
         let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
         if flow.transport != Transport::Tcp {
             let frames = Layout::of(flow.size_bytes, plan).frames(framing);
+            let frames = match flow.transport {
+                Transport::Roce => frames.share_of(self.nics),
+                _ => frames,
+            };
             return Some(fastest(&self.paths, frames, early)? + flow.extra_delay);
         }
         if !flow.opened {
@@ -107,6 +114,7 @@ pub fn alone(
     };
     let frames = Layout::of(Some(bytes), plan).frames(plan.ports.framing_bytes);
     let (speed, _) = *ideal.paths.first()?.first()?;
+    let frames = frames.share_of(ideal.nics);
     let all = frames.full * frames.full_bytes + frames.last_bytes;
     Some(Alone {
         nic: plan.routing.nic(&there)?,

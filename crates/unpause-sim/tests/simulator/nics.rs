@@ -298,6 +298,9 @@ fn sprayed_flows_use_all_nics() {
     let fct = |results: &Results| results.flows[0].fct.expect("it is complete").as_ps();
     let times = fct(&by_hash) as f64 / fct(&results) as f64;
     assert!((1.97..2.0).contains(&times), "{times}");
+    let ideal = results.flows[0].ideal_fct.expect("it has a size").as_ps();
+    // Its rate limiter lets the second NIC begin half a frame later.
+    assert_eq!(fct(&results) - ideal, gbps(40).time_for(FRAME).as_ps() / 2);
     // A NIC that is paused is passed over.
     config.fabric.links[1].rate = gbps(10);
     config.switch.pfc.threshold = PfcThreshold::Static {
