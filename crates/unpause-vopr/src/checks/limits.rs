@@ -7,7 +7,8 @@ use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{
-    Config, FullQueue, Memory, PfcThreshold, Shaper, SwitchModel, SwitchOverride, WatchdogAction,
+    Config, FullQueue, Memory, NodeId, PfcThreshold, Shaper, SwitchModel, SwitchOverride,
+    WatchdogAction,
 };
 use unpause_sim::results::{PortRecord, Results, flow};
 use unpause_sim::traffic::Transport;
@@ -305,10 +306,21 @@ fn has_headroom(config: &Config) -> bool {
     }
 }
 
+/// No flow from a host is faster: the rate of the fastest link, or of all links of the host, if it sprays over them.
+fn fastest(config: &Config, host: NodeId) -> Rate {
+    let links = config.fabric.links.iter();
+    let own = links
+        .clone()
+        .filter(|link| link.a == host || link.b == host);
+    let all = match config.host.sprays() {
+        true => Rate::from_bps(own.map(|link| link.rate.as_bps()).sum()),
+        false => Rate::ZERO,
+    };
+    links.map(|link| link.rate).fold(all, Rate::max)
+}
+
 /// Samples lie within the run, never decrease, and rates keep to their limits.
 pub fn series(config: &Config, results: &Results) -> Answer {
-    let fastest = config.fabric.links.iter().map(|link| link.rate).max();
-    let fastest = fastest.unwrap_or(Rate::ZERO);
     let least = least_rate(config);
     let mut before: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
     for sample in &results.flow_series {
@@ -346,6 +358,7 @@ pub fn series(config: &Config, results: &Results) -> Answer {
         if (flow.transport == Transport::Tcp) != sample.controller_rate.is_none() {
             return Err(format!("flow {} has the wrong kind of sample", sample.flow));
         }
+        let fastest = fastest(config, flow.src);
         if let Some(rate) = sample.controller_rate
             && (rate > fastest || rate == Rate::ZERO || rate < least.min(limit(config, flow.group)))
         {

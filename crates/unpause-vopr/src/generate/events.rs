@@ -22,7 +22,7 @@ pub fn events(sketch: &mut Sketch, dice: &mut Dice) {
         let (from, to) = ports[dice.below(ports.len() as u64) as usize].clone();
         let (key, name) = match dice.below(10) {
             0 => ("node", from),
-            0..3 => ("link", format!("{from}->{to}")),
+            1..3 => ("link", format!("{from}->{to}")),
             _ => ("link", format!("{from}-{to}")),
         };
         let event = |kind: &str, at: u64| {
