@@ -8,6 +8,7 @@ use unpause_sim::config::Config;
 use unpause_sim::{Invalid, Subject};
 
 use crate::names::Names;
+use crate::sections::sections;
 use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
@@ -110,6 +111,15 @@ pub(crate) fn written_at(source: &str, path: &[String], scheme: &str) -> Option<
     found
 }
 
+/// False if a path leads to no key, but only to a table and to what the table says as a whole.
+fn is_key(path: &str) -> bool {
+    let Some((table, key)) = path.rsplit_once('.') else {
+        return true;
+    };
+    let found = sections().into_iter().find(|(it, _)| *it == table);
+    found.is_none_or(|(_, keys)| keys.iter().any(|it| it.name == key))
+}
+
 /// What is wrong with `config`, whose file is `root`.
 pub(crate) fn problem(
     invalid: &Invalid,
@@ -148,10 +158,11 @@ pub(crate) fn problem(
     let has_place = !problem.labels.is_empty();
     if let Some((span, path, label)) = unwritten {
         let span = span.unwrap_or_else(|| Spanned::span(root));
-        let default = format!("`{path}` has its default");
-        let default = match label.is_empty() {
-            true => default,
-            false => format!("{default}: {label}"),
+        let default = match (is_key(&path), label.is_empty()) {
+            (true, true) => format!("`{path}` has its default"),
+            (true, false) => format!("`{path}` has its default: {label}"),
+            (false, true) => "here".to_owned(),
+            (false, false) => label.to_owned(),
         };
         problem = match has_place {
             true => problem.help(default),
