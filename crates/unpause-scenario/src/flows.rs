@@ -69,7 +69,8 @@ pub(crate) fn read(
         jitters.extend(entry.jitter.map(|most| (specs.len() as u16, most)));
         specs.push(entry.spec);
     }
-    let following = traffic::following(&after, &names)?;
+    let jobs: Vec<&str> = entries.jobs.iter().map(job::Written::name).collect();
+    let following = traffic::following(&after, &names, &jobs)?;
     let seed = file.seed.value().copied().unwrap_or(1);
     let (mut running, mut named) = (Vec::new(), Vec::new());
     for job in job::jobs(entries.jobs, (specs.len(), seed), context)? {

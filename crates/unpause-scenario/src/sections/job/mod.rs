@@ -40,6 +40,12 @@ pub(crate) struct Written {
     steps: Vec<(Range<usize>, StepKeys)>,
 }
 
+impl Written {
+    pub fn name(&self) -> &str {
+        self.keys.name.get_ref()
+    }
+}
+
 /// One job, ready to run.
 pub(crate) struct Compiled {
     pub name: Spanned<String>,

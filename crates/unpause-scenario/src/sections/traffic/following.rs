@@ -60,16 +60,23 @@ pub(super) fn after(common: &Common) -> Checked<Option<After>> {
     }))
 }
 
-/// Which entries follow which, where `after` says so of those at these places.
+/// Which entries follow which, where `after` says so of those at these places. `jobs` are the names of jobs, which nothing follows.
 pub(crate) fn following(
     after: &[(u16, After)],
     names: &[Spanned<String>],
+    jobs: &[&str],
 ) -> Checked<Vec<Following>> {
     let known: Vec<&str> = names.iter().map(|name| name.get_ref().as_str()).collect();
     let mut found = Vec::new();
     for (entry, after) in after {
         let mut entries = Vec::new();
         for name in &after.entries.get_ref().0 {
+            if jobs.contains(&name.as_str()) {
+                return Problem::new(format!("traffic cannot wait for the job `{name}`"))
+                    .at(after.entries.span(), "the name of a [[job]]")
+                    .help("name entries of [[traffic]], or give the entry a `start`")
+                    .err();
+            }
             let Some(at) = known.iter().position(|known| known == name) else {
                 return Problem::new(format!("there is no traffic `{name}`"))
                     .at(
@@ -134,18 +141,16 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
         ],
         Why::NothingEnds { host } => {
             let host = names.name(*host);
-            let how = match acknowledged {
-                true => {
-                    format!("let {host} send in `{before}`, too, or set after_end = \"delivered\"")
-                }
-                false => {
-                    format!("let {host} receive in `{before}`, or set after_end = \"acknowledged\"")
-                }
+            let (verb, other, ending) = match acknowledged {
+                true => ("send", "receives", "delivered"),
+                false => ("receive", "sends", "acknowledged"),
             };
             [
                 format!("{host} sends in `{name}`, but {ends} no flow of `{before}` to wait for"),
                 format!("a flow waits for flows that its sender {ends}"),
-                how,
+                format!(
+                    "let {host} {verb} in `{before}`, or, if it {other} there, set after_end = \"{ending}\""
+                ),
             ]
         }
         Why::NotAsMany {
