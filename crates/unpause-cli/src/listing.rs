@@ -122,7 +122,7 @@ fn groups() -> Vec<Group> {
     let recoveries = LOSS_RECOVERIES.iter();
     let recoveries = recoveries.map(|it| keyed(it.name(), it.summary(), &it.keys()));
     let builders = BUILDERS.iter();
-    let builders = builders.map(|it| titled(it.name(), it.nodes(), it.keys()));
+    let builders = builders.map(|it| keyed(it.name(), it.nodes(), &it.keys()));
     let traffic = TRAFFIC_KINDS.iter();
     let traffic = traffic.map(|it| titled(it.name(), it.what(), it.keys()));
     let tables = sections();
@@ -214,7 +214,7 @@ fn programs() -> String {
             .collect::<Vec<_>>(),
         "builders": BUILDERS
             .iter()
-            .map(|it| json!({"name": it.name(), "summary": plain(it.nodes()), "keys": plain(it.keys())}))
+            .map(|it| one(it.name(), &plain(it.nodes()), &it.keys()))
             .collect::<Vec<_>>(),
         "traffic": TRAFFIC_KINDS
             .iter()

@@ -13,8 +13,8 @@ use crate::sections::traffic::TRAFFIC_KINDS;
 use crate::text::keys::{Key, KeyDefault, plain};
 use crate::text::quantity;
 
-/// Which keys there are, what they mean and how their values are written, as JSON Schema. What it refuses
-/// is wrong; what holds among several keys it does not know.
+/// Which keys there are, what they mean and how their values are written, as JSON Schema. What it refuses is wrong, unless it
+/// is a missing key that a sweep or a scheme sets; what holds among several keys it does not know.
 pub fn json_schema() -> Value {
     let mut file = table("");
     let properties = &mut file["properties"];
@@ -65,18 +65,47 @@ fn property(key: &Key, path: &str) -> Value {
         path => format!("{path}.{}", key.name),
     };
     let is_table = sections().iter().any(|(it, _)| *it == below);
-    let mut value = if is_table { table(&below) } else { value(key) };
+    let mut value = match key.kind {
+        "tables" if is_table => list(table(&below)),
+        _ if is_table => table(&below),
+        _ => value(key),
+    };
+    let default = default(key);
     if !key.description.starts_with("[below]") {
-        let origin = match key.origin {
-            "" => String::new(),
-            origin => format!(" (default from {})", plain(origin)),
-        };
-        value["description"] = json!(plain(key.description) + &origin);
+        value["description"] = json!(plain(key.description) + &told(key, default.is_some()));
     }
-    if let KeyDefault::Value(default) = &key.default {
-        value["default"] = serde_json::from_str(default).unwrap_or_else(|_| json!(default));
+    if let Some(default) = default {
+        value["default"] = default;
     }
     value
+}
+
+/// The value of a key that is not written, if it is one that the file could have.
+fn default(key: &Key) -> Option<Value> {
+    match &key.default {
+        KeyDefault::Required => None,
+        KeyDefault::Value(value) => {
+            Some(serde_json::from_str(value).unwrap_or_else(|_| json!(value)))
+        }
+        KeyDefault::Words(words) => {
+            let code = words.strip_prefix('`')?.strip_suffix('`')?;
+            serde_json::from_str(code).ok()
+        }
+    }
+}
+
+/// What is said of the default of a key beside its value.
+fn told(key: &Key, has_value: bool) -> String {
+    let words = match &key.default {
+        KeyDefault::Words(words) if !has_value && *words != "-" => plain(words),
+        _ => String::new(),
+    };
+    match (words.as_str(), key.origin) {
+        ("", "") => String::new(),
+        ("", origin) => format!(" (default from {})", plain(origin)),
+        (words, "") => format!(" (default: {words})"),
+        (words, origin) => format!(" (default: {words}; from {})", plain(origin)),
+    }
 }
 
 /// How the value of a key is written.
@@ -106,6 +135,9 @@ fn value(key: &Key) -> Value {
             by_rate(&json!({"type": "string", "pattern": quantity::pattern("size")}))
         }
         "ratio, or ratios by link rate" => by_rate(&json!({"type": ["number", "string"]})),
+        "rate, or `\"none\"`" => json!({"anyOf": [
+            {"type": "string", "pattern": quantity::pattern("rate")}, {"enum": choices}
+        ]}),
         "size, or `\"none\"`" => json!({"anyOf": [
             {"type": "string", "pattern": quantity::pattern("size")}, {"enum": choices}
         ]}),
@@ -170,14 +202,21 @@ fn topology() -> Value {
     file["required"] = json!(["file"]);
     let mut forms = vec![file];
     for builder in BUILDERS {
-        let mut form = loose(builder.keys());
+        let mut form = object(&builder.keys(), "topology");
         form["properties"]["builder"] = json!({"const": builder.name()});
-        form["required"] = json!(["builder"]);
+        require(&mut form, &["builder"]);
         form["description"] = json!(plain(builder.nodes()));
-        form["properties"]["link"] = list(table("topology.link"));
         forms.push(form);
     }
     json!({"type": "object", "oneOf": forms})
+}
+
+/// Adds `names` to what a table must have.
+fn require(table: &mut Value, names: &[&str]) {
+    match table["required"].as_array_mut() {
+        Some(required) => required.extend(names.iter().map(|name| json!(name))),
+        None => table["required"] = json!(names),
+    }
 }
 
 /// `[[job]]`, with its steps.

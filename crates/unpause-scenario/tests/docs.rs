@@ -21,6 +21,7 @@ fn made(what: &str) -> String {
         Some(("table", path)) => table(path),
         _ => match what {
             "builders" => builders(),
+            "builders' keys" => keys_of_builders(),
             "kinds of traffic" => kinds(),
             "markings" => markings(),
             _ => panic!("nobody knows how to make `{what}`"),
@@ -157,14 +158,23 @@ fn markings() -> String {
 }
 
 fn builders() -> String {
-    let mut text = String::from(
-        "| `builder` | keys (those with a default are optional) | nodes |\n|---|---|---|\n",
-    );
+    let mut text = String::from("| `builder` | nodes |\n|---|---|\n");
     for builder in BUILDERS {
-        let (name, keys, nodes) = (builder.name(), builder.keys(), builder.nodes());
-        writeln!(text, "| `\"{name}\"` | {keys} | {nodes} |").unwrap();
+        let (name, nodes) = (builder.name(), builder.nodes());
+        writeln!(text, "| [`\"{name}\"`](#{name}) | {nodes} |").unwrap();
     }
     text
+}
+
+/// The keys of each builder below its name.
+fn keys_of_builders() -> String {
+    let all = BUILDERS.map(|it| headed(it.name(), &it.keys()));
+    all.join("\n")
+}
+
+fn headed(name: &str, keys: &[Key]) -> String {
+    let rows = rows(keys, &["default"], |index| default(&keys[index]));
+    format!("### `\"{name}\"`\n\n{rows}")
 }
 
 fn kinds() -> String {

@@ -25,6 +25,7 @@ kinds! {
     super::quantity::Size = "size",
     super::quantity::Ratio = "ratio",
     super::name_list::NameList = "names",
+    super::name_list::Expanded = "names",
     bool = "`true`, `false`",
     u8 = "number",
     u16 = "number",
@@ -42,13 +43,14 @@ kinds! {
 /// An enum of the values of a key, by their names.
 macro_rules! names {
     ($(#[$meta:meta])* $vis:vis $Name:ident {
-        $First:ident = $first:literal $(, $Variant:ident = $text:literal)* $(,)?
+        $(#[$of_first:meta])* $First:ident = $first:literal
+        $(, $(#[$of_variant:meta])* $Variant:ident = $text:literal)* $(,)?
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
         $vis enum $Name {
-            #[serde(rename = $first)] $First,
-            $(#[serde(rename = $text)] $Variant,)*
+            $(#[$of_first])* #[serde(rename = $first)] $First,
+            $($(#[$of_variant])* #[serde(rename = $text)] $Variant,)*
         }
 
         impl $crate::text::kind::Kind for $Name {

@@ -6,6 +6,7 @@ pub mod count;
 pub(crate) mod document;
 pub(crate) mod error;
 mod excerpt;
+pub(crate) mod fields;
 pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod name_list;

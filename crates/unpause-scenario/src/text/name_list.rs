@@ -62,11 +62,10 @@ impl<'de> Deserialize<'de> for Expanded {
     }
 }
 
-/// For `deserialize_with`: [`Expanded`].
-pub(crate) fn expanded<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<String>, D::Error> {
-    Expanded::deserialize(deserializer).map(|names| names.0)
+impl From<Expanded> for Vec<String> {
+    fn from(names: Expanded) -> Self {
+        names.0
+    }
 }
 
 /// A name without the digits at its end.

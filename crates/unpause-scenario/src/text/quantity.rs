@@ -355,30 +355,28 @@ impl<'de> Deserialize<'de> for Ratio {
     }
 }
 
-/// For `deserialize_with`: a time.
-pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
-    Duration::deserialize(deserializer).map(|time| time.0)
+/// What a value of the file stands for in Rust, where it may also be left out.
+macro_rules! stands_for {
+    ($($Written:ty: $Value:ty;)+) => {
+        $(
+            impl From<$Written> for $Value {
+                fn from(written: $Written) -> Self {
+                    written.0
+                }
+            }
+
+            impl From<$Written> for Option<$Value> {
+                fn from(written: $Written) -> Self {
+                    Some(written.0)
+                }
+            }
+        )+
+    };
 }
 
-/// For `deserialize_with`: a time that is written.
-pub(crate) fn duration_if_set<'de, D>(deserializer: D) -> Result<Option<Time>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    duration(deserializer).map(Some)
-}
-
-/// For `deserialize_with`: a rate.
-pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
-    DataRate::deserialize(deserializer).map(|rate| rate.0)
-}
-
-/// For `deserialize_with`: a rate that is written.
-pub(crate) fn rate_if_set<'de, D>(deserializer: D) -> Result<Option<Rate>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    rate(deserializer).map(Some)
+stands_for! {
+    Duration: Time;
+    DataRate: Rate;
 }
 
 #[cfg(test)]

@@ -7,14 +7,15 @@ use serde::Deserialize;
 
 use crate::text::document::{self, Table};
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Key, Keys};
 use crate::topology::{Invalid, Topology};
 
-/// A value of `builder`: its keys.
+/// A value of `builder`.
 pub(super) trait Builder {
+    /// Its table.
+    type Keys: Keys<()>;
     /// As written in the file.
     const NAME: &'static str;
-    /// Its keys, with the defaults of those that have one.
-    const KEYS: &'static str;
     /// The names of nodes, and how they are linked.
     const NODES: &'static str;
 
@@ -27,16 +28,11 @@ pub(super) fn keys<'i, B: Deserialize<'i>>(table: Table<'i>) -> Checked<B> {
     document::read(table, &["builder"])
 }
 
-/// The default of a number of parallel links.
-pub(super) fn one() -> u32 {
-    1
-}
-
 /// A value of `builder`.
 #[derive(Clone, Copy)]
 pub struct TopologyBuilder {
     name: &'static str,
-    keys: &'static str,
+    keys: fn() -> Vec<Key>,
     nodes: &'static str,
     build: fn(Table<'_>, Places) -> Checked<Topology>,
 }
@@ -45,7 +41,7 @@ impl TopologyBuilder {
     pub(super) const fn of<B: Builder>() -> Self {
         Self {
             name: B::NAME,
-            keys: B::KEYS,
+            keys: || B::Keys::keys(&()),
             nodes: B::NODES,
             build: |table, mut places| {
                 let built = B::read(table, &mut places)?;
@@ -59,9 +55,9 @@ impl TopologyBuilder {
         self.name
     }
 
-    /// Its keys, with the defaults of those that have one; in Markdown.
-    pub fn keys(self) -> &'static str {
-        self.keys
+    /// Its keys.
+    pub fn keys(self) -> Vec<Key> {
+        (self.keys)()
     }
 
     /// The names of nodes, and how they are linked; in Markdown.

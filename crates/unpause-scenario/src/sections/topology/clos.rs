@@ -1,46 +1,42 @@
 //! Three tiers: pods below spines.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
-use super::builder::{Builder, Places, keys, one};
+use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
+use crate::text::fields::fields;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, links, nodes, positive};
 
-/// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
-/// pod has a link to every spine, as in PCN's evaluation (Fig. 14). Hosts `H0`, … fill `tor0` first;
-/// ToRs `tor0`, … and leaves `leaf0`, … fill pod 0 first; spines are `spine0`, …
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClosPods {
-    /// Number of pods.
-    pub pods: u32,
-    /// ToRs of each pod.
-    pub tors_per_pod: u32,
-    /// Leaves of each pod.
-    pub leaves_per_pod: u32,
-    /// Number of spines; 0 for a single pod.
-    pub spines: u32,
-    /// Hosts of each ToR.
-    pub hosts_per_tor: u32,
-    /// Rate of every host's link.
-    #[serde(deserialize_with = "rate")]
-    pub host_rate: Rate,
-    /// Rate of every link between switches; `None` for the hosts' rate.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub fabric_rate: Option<Rate>,
-    /// Links between each ToR and each leaf of its pod.
-    #[serde(default = "one")]
-    pub tor_leaf_links: u32,
-    /// Delay of every link between switches.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
-    /// Delay of every host's link; `None` for that between switches.
-    #[serde(default, deserialize_with = "duration_if_set")]
-    pub host_delay: Option<Time>,
+fields! {
+    /// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
+    /// pod has a link to every spine, as in PCN's evaluation (Fig. 14). Hosts `H0`, … fill `tor0` first;
+    /// ToRs `tor0`, … and leaves `leaf0`, … fill pod 0 first; spines are `spine0`, …
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ClosPods {
+        /// number of pods
+        pub pods: u32,
+        /// ToRs of each pod
+        pub tors_per_pod: u32,
+        /// leaves of each pod
+        pub leaves_per_pod: u32,
+        /// number of spines; 0 is possible for a single pod
+        pub spines: u32,
+        /// hosts of each ToR
+        pub hosts_per_tor: u32,
+        /// rate of every host's link
+        pub host_rate: Rate as DataRate,
+        /// delay of every link between switches
+        pub delay: Time as Duration,
+        /// delay of every host's link
+        pub host_delay: Option<Time> as Duration = ["`delay`"],
+        /// rate of every link between switches
+        pub fabric_rate: Option<Rate> as DataRate = ["`host_rate`"],
+        /// links between each ToR and each leaf of its pod
+        pub tor_leaf_links: u32 = 1,
+    }
 }
 
 impl ClosPods {
@@ -86,9 +82,8 @@ impl ClosPods {
 }
 
 impl Builder for ClosPods {
+    type Keys = Self;
     const NAME: &'static str = "clos";
-    const KEYS: &'static str = "`pods`, `tors_per_pod`, `leaves_per_pod`, `spines`, `hosts_per_tor`, \
-        `host_rate`, `delay`, `host_delay` = `delay`, `fabric_rate` = `host_rate`, `tor_leaf_links` = 1";
     const NODES: &'static str = "`H0`, … fill `tor0` first; `tor0`, … and `leaf0`, … fill pod 0 first; \
         `spine0`, … Every leaf has a link to every spine";
 

@@ -1,53 +1,48 @@
 //! Groups of switches, every two of them joined.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
+use crate::text::fields::fields;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, links, nodes, positive, positive_delay, possible_rate};
 
-/// A dragonfly (Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008): the
-/// switches of a group have a link to one another, and each has `global_links` to other groups. Hosts `H0`, … fill
-/// `group0-switch0` first, then `group0-switch1` and so on.
-///
-/// Global links are arranged as a palm tree (Camarero, Vallejo and Beivide, "Topological Characterization of Hamming and
-/// Dragonfly Networks and Its Implications on Routing", TACO 2014): the global ports of a group are numbered switch by switch,
-/// and port j of group i leads to group i - j - 1, modulo the number of groups. With fewer groups than ports it goes round
-/// again. What then is left for less than a round, goes to the nearest groups on both sides, so that the numbers of links
-/// between pairs of groups differ by at most one. If both the groups and the global ports of a group are odd in number, a port
-/// of each group has no link.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Dragonfly {
-    /// Number of groups; `None` for as many as each can have a link to.
-    pub groups: Option<u32>,
-    /// Switches of each group.
-    pub switches_per_group: u32,
-    /// Hosts of each switch.
-    pub hosts_per_switch: u32,
-    /// Links of each switch to other groups.
-    pub global_links: u32,
-    /// Rate of every host's link.
-    #[serde(deserialize_with = "rate")]
-    pub host_rate: Rate,
-    /// Rate of every link within a group; `None` for the hosts' rate.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub local_rate: Option<Rate>,
-    /// Rate of every link between groups; `None` for that within them.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub global_rate: Option<Rate>,
-    /// Delay of every link within a group.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
-    /// Delay of every host's link; `None` for that within a group.
-    #[serde(default, deserialize_with = "duration_if_set")]
-    pub host_delay: Option<Time>,
-    /// Delay of every link between groups; `None` for that within them.
-    #[serde(default, deserialize_with = "duration_if_set")]
-    pub global_delay: Option<Time>,
+fields! {
+    /// A dragonfly (Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008): the
+    /// switches of a group have a link to one another, and each has `global_links` to other groups. Hosts `H0`, … fill
+    /// `group0-switch0` first, then `group0-switch1` and so on.
+    ///
+    /// Global links are arranged as a palm tree (Camarero, Vallejo and Beivide, "Topological Characterization of Hamming and
+    /// Dragonfly Networks and Its Implications on Routing", TACO 2014): the global ports of a group are numbered switch by switch,
+    /// and port j of group i leads to group i - j - 1, modulo the number of groups. With fewer groups than ports it goes round
+    /// again. What then is left for less than a round, goes to the nearest groups on both sides, so that the numbers of links
+    /// between pairs of groups differ by at most one. If both the groups and the global ports of a group are odd in number, a port
+    /// of each group has no link.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Dragonfly {
+        /// switches of each group: a
+        pub switches_per_group: u32,
+        /// hosts of each switch: p
+        pub hosts_per_switch: u32,
+        /// links of each switch to other groups: h
+        pub global_links: u32,
+        /// rate of every host's link
+        pub host_rate: Rate as DataRate,
+        /// delay of every link within a group
+        pub delay: Time as Duration,
+        /// number of groups: at least 2, and at most as many as each can have a link to
+        pub groups: Option<u32> as u32 = ["a h + 1"],
+        /// rate of every link within a group
+        pub local_rate: Option<Rate> as DataRate = ["`host_rate`"],
+        /// rate of every link between groups
+        pub global_rate: Option<Rate> as DataRate = ["`local_rate`"],
+        /// delay of every host's link
+        pub host_delay: Option<Time> as Duration = ["`delay`"],
+        /// delay of every link between groups
+        pub global_delay: Option<Time> as Duration = ["`delay`"],
+    }
 }
 
 /// How the global ports of a group are shared out: by offset, the group of number i - o of group i.
@@ -193,10 +188,8 @@ impl Dragonfly {
 }
 
 impl Builder for Dragonfly {
+    type Keys = Self;
     const NAME: &'static str = "dragonfly";
-    const KEYS: &'static str = "`switches_per_group` (a), `hosts_per_switch` (p), `global_links` (h, of each switch), `groups` = a h + 1, \
-        `host_rate`, `delay`, `local_rate` = `host_rate`, `global_rate` = `local_rate`, `host_delay` = `delay`, \
-        `global_delay` = `delay`";
     const NODES: &'static str = "`H0`, … fill `group0-switch0` first; `group0-switch0`, … of each group. The switches of a group \
         have a link to one another, and h each to other groups, arranged as a palm tree: global port j of group i leads to \
         group i - j - 1. With fewer groups than a h + 1, pairs of groups have several links, in numbers that differ by at most \

@@ -3,16 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
+use serde::de::IgnoredAny;
 use unpause_protocols::units::{Rate, Time};
 
-use super::builder::{Builder, Places};
+use super::builder::{self, Builder, Places};
 use crate::limits;
 use crate::text::document::{self, Table, take_tables};
 use crate::text::error::{Checked, Problem, nearest};
-use crate::text::keys::keys;
-use crate::text::name_list::{Expanded, expanded};
+use crate::text::keys::{Keys as _, keys, kinds, refuse};
+use crate::text::name_list::Expanded;
 use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, at_most, positive, positive_delay, possible_rate};
 
@@ -98,9 +97,8 @@ impl Explicit {
 }
 
 impl Builder for Explicit {
+    type Keys = ExplicitKeys;
     const NAME: &'static str = "explicit";
-    const KEYS: &'static str = "`hosts`, `switches` (names), `rate`, `delay`, and a `[[topology.link]]` for \
-        each link";
     const NODES: &'static str = "as named";
 
     fn read(table: Table<'_>, places: &mut Places) -> Checked<Result<Topology, Invalid>> {
@@ -108,14 +106,23 @@ impl Builder for Explicit {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Keys {
-    hosts: Spanned<Expanded>,
-    #[serde(deserialize_with = "expanded")]
-    switches: Vec<String>,
-    rate: Option<DataRate>,
-    delay: Option<Duration>,
+/// Tables that are taken out before the others are read.
+type Links = Vec<IgnoredAny>;
+
+kinds! { Links = "tables" }
+
+/// Why a rate or a delay of all links has no effect.
+const OF_NO_LINK: (&str, &str) = ("every link has its own", "remove it");
+
+keys! {
+    /// `[topology]` with this builder.
+    pub(super) ExplicitKeys at "topology" for () {
+        ! hosts: Expanded "names of the hosts";
+        ! switches: Expanded "names of the switches";
+        link: Links = ["at least one"] "a `[[topology.link]]` for each link, with the keys below";
+        rate: DataRate = ["each link has its own"] "rate of links without a `rate`" idle OF_NO_LINK;
+        delay: Duration = ["each link has its own"] "delay of links without a `delay`" idle OF_NO_LINK;
+    }
 }
 
 keys! {
@@ -132,10 +139,11 @@ keys! {
 /// Reads the links, and checks here what the builder would also find but could not place as well.
 fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
     let link_tables = take_tables(&mut table, "link")?;
-    let k: Keys = document::read(table, &["builder", "link"])?;
+    let k: ExplicitKeys = builder::keys(table)?;
     let hosts_place = k.hosts.span();
-    let (hosts, switches) = (k.hosts.into_inner().0, k.switches);
-    let all: HashSet<&str> = hosts.iter().chain(&switches).map(String::as_str).collect();
+    let (hosts, switches) = (&k.hosts.get_ref().0, &k.switches.get_ref().0);
+    let known: Vec<&str> = hosts.iter().chain(switches).map(String::as_str).collect();
+    let all: HashSet<&str> = known.iter().copied().collect();
     let mut links = Vec::new();
     let mut pairs: HashMap<(String, String), Range<usize>> = HashMap::new();
     for (index, table) in link_tables.into_iter().enumerate() {
@@ -144,27 +152,18 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
         let link: LinkKeys = document::read(table, &[])?;
         for end in [&link.a, &link.b] {
             if !all.contains(end.get_ref().as_str()) {
-                let known: Vec<&str> = hosts.iter().chain(&switches).map(String::as_str).collect();
                 return Problem::new(format!("there is no node `{}`", end.get_ref()))
                     .at(end.span(), "neither in `hosts` nor in `switches`")
                     .help_if(nearest(end.get_ref(), &known))
                     .err();
             }
         }
-        let missing = |key: &str| {
-            let problem = Problem::new(format!("key `{key}` is missing"))
-                .at(span.clone(), format!("this link needs `{key}`"))
-                .help(format!(
-                    "set it here, or in [topology] for every link: {key} = …"
-                ));
-            Box::new(problem)
-        };
         let rate: Rate = match link.rate.get() {
             Some(rate) => {
                 possible_rate("rate", rate.get_ref().0).map_err(|e| at_link(&e, rate.span()))?;
                 rate.get_ref().0
             }
-            None => k.rate.ok_or_else(|| missing("rate"))?.0,
+            None => k.rate.value().ok_or_else(|| missing("rate", &span))?.0,
         };
         let delay: Time = match link.delay.get() {
             Some(delay) => {
@@ -172,7 +171,7 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
                     .map_err(|e| at_link(&e, delay.span()))?;
                 delay.get_ref().0
             }
-            None => k.delay.ok_or_else(|| missing("delay"))?.0,
+            None => k.delay.value().ok_or_else(|| missing("delay", &span))?.0,
         };
         let parallel = link.parallel.value().copied().unwrap_or(1);
         let (a, b) = (link.a.into_inner(), link.b.into_inner());
@@ -194,11 +193,24 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
     }
     // Hosts without a link, and parts without a path between them, are found by the builder.
     places.keys.insert("links".into(), hosts_place);
+    if !links.is_empty() {
+        refuse(k.unread())?;
+    }
     Ok(Explicit {
-        hosts,
-        switches,
+        hosts: k.hosts.into_inner().into(),
+        switches: k.switches.into_inner().into(),
         links,
     })
+}
+
+/// Neither the link at `span` nor the topology has `key`.
+fn missing(key: &str, span: &Range<usize>) -> Box<Problem> {
+    let problem = Problem::new(format!("key `{key}` is missing"))
+        .at(span.clone(), format!("this link needs `{key}`"))
+        .help(format!(
+            "set it here, or in [topology] for every link: {key} = …"
+        ));
+    Box::new(problem)
 }
 
 fn at_link(invalid: &Invalid, place: Range<usize>) -> Box<Problem> {

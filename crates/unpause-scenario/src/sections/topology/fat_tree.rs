@@ -1,45 +1,40 @@
 //! The k-ary fat-tree.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
+use crate::text::fields::fields;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, possible_rate};
 
-/// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
-/// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
-/// `agg0`, … fill pod 0 first. Aggregation switch i of every pod has a link to each of the cores
-/// `core(i u)` to `core(i u + u - 1)`, where u is `agg_uplinks`. With fewer uplinks there are fewer
-/// switches above, and less capacity than below.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FatTree {
-    /// Ports of every edge switch that has k/2 uplinks, even.
-    pub k: u32,
-    /// Links from each edge switch up, and so aggregation switches of each pod: up to k/2, which
-    /// `None` stands for.
-    pub edge_uplinks: Option<u32>,
-    /// Links from each aggregation switch up: up to k/2, which `None` stands for.
-    pub agg_uplinks: Option<u32>,
-    /// Rate of every host's link.
-    #[serde(deserialize_with = "rate")]
-    pub host_rate: Rate,
-    /// Rate of every link between edge and aggregation; `None` for the hosts' rate.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub fabric_rate: Option<Rate>,
-    /// Rate of every link between aggregation and core; `None` for that below.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub core_rate: Option<Rate>,
-    /// Delay of every link between switches.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
-    /// Delay of every host's link; `None` for that between switches.
-    #[serde(default, deserialize_with = "duration_if_set")]
-    pub host_delay: Option<Time>,
+fields! {
+    /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
+    /// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
+    /// `agg0`, … fill pod 0 first. Aggregation switch i of every pod has a link to each of the cores
+    /// `core(i u)` to `core(i u + u - 1)`, where u is `agg_uplinks`. With fewer uplinks there are fewer
+    /// switches above, and less capacity than below.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FatTree {
+        /// an even number from 2 to 128: the ports of an edge switch that has k/2 uplinks
+        pub k: u32,
+        /// rate of every host's link
+        pub host_rate: Rate as DataRate,
+        /// delay of every link between switches
+        pub delay: Time as Duration,
+        /// delay of every host's link
+        pub host_delay: Option<Time> as Duration = ["`delay`"],
+        /// rate of every link between edge and aggregation
+        pub fabric_rate: Option<Rate> as DataRate = ["`host_rate`"],
+        /// rate of every link between aggregation and core
+        pub core_rate: Option<Rate> as DataRate = ["`fabric_rate`"],
+        /// links from each edge switch up, and so aggregation switches of each pod: from 1 to k/2
+        pub edge_uplinks: Option<u32> as u32 = ["k/2"],
+        /// links from each aggregation switch up: from 1 to k/2
+        pub agg_uplinks: Option<u32> as u32 = ["k/2"],
+    }
 }
 
 impl FatTree {
@@ -89,9 +84,8 @@ impl FatTree {
 }
 
 impl Builder for FatTree {
+    type Keys = Self;
     const NAME: &'static str = "fat-tree";
-    const KEYS: &'static str = "`k`, `host_rate`, `delay`, `host_delay` = `delay`, \
-        `fabric_rate` = `host_rate` (edge to aggregation), `core_rate` = `fabric_rate`, `edge_uplinks` = k/2, `agg_uplinks` = k/2";
     const NODES: &'static str = "k³/4 hosts `H0`, …; `edge0`, …, `agg0`, …, `core0`, … With u = `edge_uplinks` \
         and v = `agg_uplinks` a pod has u aggregation switches, each with v links to \
         the core, which has u v switches";

@@ -1,41 +1,37 @@
 //! Two tiers.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
-use super::builder::{Builder, Places, keys, one};
+use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
+use crate::text::fields::fields;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, links, nodes, positive};
 
-/// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
-/// `leaf1` and so on; spines are `spine0`, `spine1`, …
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LeafSpine {
-    /// Number of leaves.
-    pub leaves: u32,
-    /// Number of spines.
-    pub spines: u32,
-    /// Hosts of each leaf.
-    pub hosts_per_leaf: u32,
-    /// Rate of every host's link.
-    #[serde(deserialize_with = "rate")]
-    pub host_rate: Rate,
-    /// Rate of every link between switches; `None` for the hosts' rate.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub fabric_rate: Option<Rate>,
-    /// Links between each leaf and each spine.
-    #[serde(default = "one")]
-    pub parallel: u32,
-    /// Delay of every link between switches.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
-    /// Delay of every host's link; `None` for that between switches.
-    #[serde(default, deserialize_with = "duration_if_set")]
-    pub host_delay: Option<Time>,
+fields! {
+    /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
+    /// `leaf1` and so on; spines are `spine0`, `spine1`, …
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LeafSpine {
+        /// number of leaves
+        pub leaves: u32,
+        /// number of spines
+        pub spines: u32,
+        /// hosts of each leaf
+        pub hosts_per_leaf: u32,
+        /// rate of every host's link
+        pub host_rate: Rate as DataRate,
+        /// delay of every link between switches
+        pub delay: Time as Duration,
+        /// delay of every host's link
+        pub host_delay: Option<Time> as Duration = ["`delay`"],
+        /// rate of every link between switches
+        pub fabric_rate: Option<Rate> as DataRate = ["`host_rate`"],
+        /// links between each leaf and each spine
+        pub parallel: u32 = 1,
+    }
 }
 
 impl LeafSpine {
@@ -64,9 +60,8 @@ impl LeafSpine {
 }
 
 impl Builder for LeafSpine {
+    type Keys = Self;
     const NAME: &'static str = "leaf-spine";
-    const KEYS: &'static str = "`leaves`, `spines`, `hosts_per_leaf`, `host_rate`, `delay`, `host_delay` = \
-        `delay`, `fabric_rate` = `host_rate`, `parallel` = 1";
     const NODES: &'static str = "`H0`, … fill `leaf0` first; `spine0`, …";
 
     fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {

@@ -1,28 +1,27 @@
 //! Switches in a line, with a flow across each link and one across all.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, rate};
+use crate::text::fields::fields;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, nodes, positive, positive_delay, possible_rate};
 
-/// Switches `X0`, `X1`, … `XN` in a line. Host `A0` is on `X0` and `B0` on `XN`; for each of the
-/// links i = 1 … N between switches, `Ai` is on `X(i-1)` and `Bi` on `Xi`. So a flow `A0` to `B0`
-/// crosses all of them and `Ai` to `Bi` link i only: PCN's parking lot (Fig. 19).
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ParkingLot {
-    /// Number N of links between switches.
-    pub bottlenecks: u32,
-    /// Rate of every link.
-    #[serde(deserialize_with = "rate")]
-    pub rate: Rate,
-    /// Delay of every link.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
+fields! {
+    /// Switches `X0`, `X1`, … `XN` in a line. Host `A0` is on `X0` and `B0` on `XN`; for each of the
+    /// links i = 1 … N between switches, `Ai` is on `X(i-1)` and `Bi` on `Xi`. So a flow `A0` to `B0`
+    /// crosses all of them and `Ai` to `Bi` link i only: PCN's parking lot (Fig. 19).
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ParkingLot {
+        /// number N of links between switches
+        pub bottlenecks: u32,
+        /// rate of every link
+        pub rate: Rate as DataRate,
+        /// delay of every link
+        pub delay: Time as Duration,
+    }
 }
 
 impl ParkingLot {
@@ -54,8 +53,8 @@ impl ParkingLot {
 }
 
 impl Builder for ParkingLot {
+    type Keys = Self;
     const NAME: &'static str = "parking-lot";
-    const KEYS: &'static str = "`bottlenecks`, `rate`, `delay`";
     const NODES: &'static str = "switches `X0` … `XN` in a line; `A0` on `X0`, `B0` on `XN`; for each link i, \
         `Ai` on `X(i-1)` and `Bi` on `Xi`";
 

@@ -3,78 +3,84 @@
 use serde::{Deserialize, Deserializer};
 use unpause_protocols::units::{Rate, Time};
 
-use super::builder::{Builder, Places, keys, one};
+use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, duration_if_set, parse_rate, rate, rate_if_set};
+use crate::text::fields::fields;
+use crate::text::kind::{kinds, names};
+use crate::text::quantity::{DataRate, Duration, parse_rate};
 use crate::topology::{Invalid, Topology, links, nodes, positive, positive_delay, possible_rate};
 
-/// The leaves that the GPUs of a server are on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Leaves {
-    /// GPU i of every server has leaves of its own: a rail.
-    #[default]
-    PerRail,
-    /// All GPUs have the same.
-    Shared,
+names! {
+    /// The leaves that the GPUs of a server are on.
+    #[derive(Default)]
+    pub Leaves {
+        /// GPU i of every server has leaves of its own: a rail.
+        #[default]
+        PerRail = "per-rail",
+        /// All GPUs have the same.
+        Shared = "shared",
+    }
 }
 
-/// Servers of GPUs, leaves and spines, as in SimAI's generator of topologies (Spectrum-X, AlibabaHPN and DCN+ of
-/// `gen_Topo_Template.py`). Hosts `H0`, … are GPUs and fill servers in order; `N0`, … are the servers' NVSwitches. Each
-/// `servers_per_leaf` servers have leaves in common, one for each rail or one for all; with two ToRs, each GPU has a NIC at
-/// two leaves, of which the second is as many numbers after the first as half of the leaves there are. Every leaf has links to
-/// every spine, with two planes only leaves of the first half to spines of the first half, and others to others.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rails {
-    /// Number of servers.
-    pub servers: u32,
-    /// GPUs of each server.
-    #[serde(default = "eight")]
-    pub gpus_per_server: u32,
-    /// Rate of every NIC.
-    #[serde(deserialize_with = "rate")]
-    pub rate: Rate,
-    /// Delay of every link but those of NVSwitches.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
-    /// Rate of a link from each GPU to its server's NVSwitch; `None` for servers without NVSwitch.
-    #[serde(default, deserialize_with = "rate_or_none")]
-    pub nvlink_rate: Option<Rate>,
-    /// Delay of it; `None` for 25 ns, the default of SimAI's generator.
-    #[serde(default, deserialize_with = "duration_if_set")]
-    pub nvlink_delay: Option<Time>,
-    /// Which leaves the GPUs of a server are on.
-    #[serde(default)]
-    pub leaves: Leaves,
-    /// Servers with leaves in common; `None` for all. The last leaves may have fewer.
-    pub servers_per_leaf: Option<u32>,
-    /// Number of spines; `None` where no leaf needs any.
-    pub spines: Option<u32>,
-    /// Rate of every link between leaf and spine; `None` for the NICs' rate.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub spine_rate: Option<Rate>,
-    /// Links between a leaf and a spine; `None` for 1.
-    pub uplinks: Option<u32>,
-    /// NICs of each GPU, each at a leaf of its own: 1 or 2.
-    #[serde(default = "one")]
-    pub tors: u32,
-    /// Parts of the spines: 1, or 2 with two ToRs.
-    #[serde(default = "one")]
-    pub planes: u32,
+fields! {
+    /// Servers of GPUs, leaves and spines, as in SimAI's generator of topologies (Spectrum-X, AlibabaHPN and DCN+ of
+    /// `gen_Topo_Template.py`). Hosts `H0`, … are GPUs and fill servers in order; `N0`, … are the servers' NVSwitches. Each
+    /// `servers_per_leaf` servers have leaves in common, one for each rail or one for all; with two ToRs, each GPU has a NIC at
+    /// two leaves, of which the second is as many numbers after the first as half of the leaves there are. Every leaf has links to
+    /// every spine, with two planes only leaves of the first half to spines of the first half, and others to others.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Rails {
+        /// number of servers
+        pub servers: u32,
+        /// rate of every NIC
+        pub rate: Rate as DataRate,
+        /// delay of every link but those of NVSwitches
+        pub delay: Time as Duration,
+        /// GPUs of each server
+        pub gpus_per_server: u32 = 8,
+        /// rate of the link from each GPU to its server's NVSwitch; `"none"`: servers have no NVSwitch
+        pub nvlink_rate: Option<Rate> as RateOrNone = ["`\"none\"`"],
+        /// delay of that link; the default is that of SimAI's generator of topologies
+        pub nvlink_delay: Option<Time> as Duration = ["`\"25ns\"`"],
+        /// leaves of a server's GPUs: `"per-rail"`, one for GPU 0 of each server, one for GPU 1 and so on, or `"shared"`, one
+        /// for all
+        pub leaves: Leaves = ["`\"per-rail\"`"],
+        /// servers with leaves in common; the last leaves may have fewer
+        pub servers_per_leaf: Option<u32> as u32 = ["`servers`"],
+        /// number of spines; needed, and possible, if there is more than one leaf at each ToR of the GPUs
+        pub spines: Option<u32> as u32 = ["none"],
+        /// rate of every link between leaf and spine
+        pub spine_rate: Option<Rate> as DataRate = ["`rate`"],
+        /// links between each leaf and each spine
+        pub uplinks: Option<u32> as u32 = ["`1`"],
+        /// NICs of each GPU, each at a leaf of its own: 1 or 2
+        pub tors: u32 = 1,
+        /// parts of the spines, each with half of the leaves: 1, or 2 with two ToRs
+        pub planes: u32 = 1,
+    }
 }
 
-fn eight() -> u32 {
-    8
+/// A rate, or `"none"`.
+pub(super) struct RateOrNone(Option<Rate>);
+
+kinds! { RateOrNone = "rate, or `\"none\"`" }
+
+impl<'de> Deserialize<'de> for RateOrNone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            "none" => Ok(Self(None)),
+            rate => parse_rate(rate)
+                .map(|rate| Self(Some(rate)))
+                .map_err(serde::de::Error::custom),
+        }
+    }
 }
 
-/// A rate, or "none".
-fn rate_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    match text.as_str() {
-        "none" => Ok(None),
-        rate => parse_rate(rate).map(Some).map_err(serde::de::Error::custom),
+impl From<RateOrNone> for Option<Rate> {
+    fn from(written: RateOrNone) -> Self {
+        written.0
     }
 }
 
@@ -239,10 +245,8 @@ impl Rails {
 }
 
 impl Builder for Rails {
+    type Keys = Self;
     const NAME: &'static str = "rails";
-    const KEYS: &'static str = "`servers`, `gpus_per_server` = 8, `rate`, `delay`, `nvlink_rate` = none, \
-        `nvlink_delay` = 25ns, `leaves` = per-rail or shared, `servers_per_leaf` = `servers`, `spines`, \
-        `spine_rate` = `rate`, `uplinks` = 1 (per leaf and spine), `tors` = 1 or 2, `planes` = 1 or 2";
     const NODES: &'static str = "GPUs `H0`, … fill servers in order; `N0`, … are the servers' NVSwitches. Each group of `servers_per_leaf` servers shares leaves: `leaf0` for GPU 0 of each server, `leaf1` for GPU 1, … or one \
         for all. With two ToRs a GPU has a NIC at two leaves: those of the first half and of the second. Every leaf has links \
         to `spine0`, …; with two planes, each half of the leaves to one half of the spines. An NVSwitch sends no PAUSE and \

@@ -1,26 +1,25 @@
 //! One switch.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, rate};
+use crate::text::fields::fields;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, nodes, positive, positive_delay, possible_rate};
 
-/// Hosts `H0`, `H1`, … on switch `S0`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SingleSwitch {
-    /// Number of hosts.
-    pub hosts: u32,
-    /// Rate of every link.
-    #[serde(deserialize_with = "rate")]
-    pub rate: Rate,
-    /// Delay of every link.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
+fields! {
+    /// Hosts `H0`, `H1`, … on switch `S0`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SingleSwitch {
+        /// number of hosts
+        pub hosts: u32,
+        /// rate of every link
+        pub rate: Rate as DataRate,
+        /// delay of every link
+        pub delay: Time as Duration,
+    }
 }
 
 impl SingleSwitch {
@@ -40,8 +39,8 @@ impl SingleSwitch {
 }
 
 impl Builder for SingleSwitch {
+    type Keys = Self;
     const NAME: &'static str = "single-switch";
-    const KEYS: &'static str = "`hosts`, `rate`, `delay`";
     const NODES: &'static str = "`H0`, … on `S0`";
 
     fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {

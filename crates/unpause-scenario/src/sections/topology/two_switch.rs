@@ -1,36 +1,32 @@
 //! Two switches and the link between them.
 
-use serde::Deserialize;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::name_list::expanded;
-use crate::text::quantity::{duration, rate, rate_if_set};
+use crate::text::fields::fields;
+use crate::text::name_list::Expanded;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, positive_delay, possible_rate};
 
-/// Named hosts on switch `S0` (left) and on switch `S1` (right), and one link between the two: the
-/// basic scenario of PCN (Fig. 1). `S0` and `S1` have the ports of their hosts in the order given;
-/// the link between them comes after the left hosts' and before the right hosts'.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TwoSwitch {
-    /// Names of the hosts on `S0`.
-    #[serde(deserialize_with = "expanded")]
-    pub left: Vec<String>,
-    /// Names of the hosts on `S1`.
-    #[serde(deserialize_with = "expanded")]
-    pub right: Vec<String>,
-    /// Rate of every host's link.
-    #[serde(deserialize_with = "rate")]
-    pub rate: Rate,
-    /// Rate of the link between the switches; `None` for the hosts' rate.
-    #[serde(default, deserialize_with = "rate_if_set")]
-    pub bottleneck_rate: Option<Rate>,
-    /// Delay of every link.
-    #[serde(deserialize_with = "duration")]
-    pub delay: Time,
+fields! {
+    /// Named hosts on switch `S0` (left) and on switch `S1` (right), and one link between the two: the
+    /// basic scenario of PCN (Fig. 1). `S0` and `S1` have the ports of their hosts in the order given;
+    /// the link between them comes after the left hosts' and before the right hosts'.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TwoSwitch {
+        /// hosts on `S0`
+        pub left: Vec<String> as Expanded,
+        /// hosts on `S1`
+        pub right: Vec<String> as Expanded,
+        /// rate of every host's link
+        pub rate: Rate as DataRate,
+        /// delay of every link
+        pub delay: Time as Duration,
+        /// rate of the link between the switches
+        pub bottleneck_rate: Option<Rate> as DataRate = ["`rate`"],
+    }
 }
 
 impl TwoSwitch {
@@ -70,9 +66,8 @@ impl TwoSwitch {
 }
 
 impl Builder for TwoSwitch {
+    type Keys = Self;
     const NAME: &'static str = "two-switch";
-    const KEYS: &'static str =
-        "`left`, `right` (names), `rate`, `delay`, `bottleneck_rate` = `rate`";
     const NODES: &'static str = "named hosts on `S0` and on `S1`";
 
     fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {
