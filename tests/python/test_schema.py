@@ -29,6 +29,18 @@ def test_it_is_a_schema_and_every_shipped_scenario_keeps_to_it() -> None:
     assert wrong == {}
 
 
+GOOD = {
+    "duration": "5ms",
+    "topology": {"builder": "single-switch", "hosts": 9, "rate": "1Gbps", "delay": "1us"},
+    "switch": {"pipeline": {}},
+    "pfc": {},
+    "scheme": [{"name": "PFC"}, {"name": "D", "congestion_control": "dcqcn", "dcqcn": {}}],
+    "traffic": [{"name": "t", "kind": "burst", "from": "H1..H8", "to": "H0", "size": "1MB"}],
+    "probes": {"interval": "20us"},
+    "sweep": [{"name": "x", "key": "pfc.xoff", "values": [1]}],
+}
+
+
 @pytest.mark.parametrize(
     ("path", "value", "place"),
     [
@@ -50,26 +62,38 @@ def test_it_is_a_schema_and_every_shipped_scenario_keeps_to_it() -> None:
         ("scheme.1.dcqcn.gg", 1, "$.scheme[1].dcqcn"),
         ("traffic.0.kind", "bursts", "$.traffic[0]"),
         ("traffic.0.interval_", "1us", "$.traffic[0]"),
+        ("traffic.0.size", 64, "$.traffic[0]"),
+        ("traffic.0.on", "1us", "$.traffic[0]"),
+        ("traffic.0.kind", "on-off", "$.traffic[0]"),
         ("probes.ports", "S0->H0", "$.probes.ports"),
         ("sweep.0.values", 3, "$.sweep[0].values"),
     ],
 )
 def test_mistakes_are_found(path: str, value: Any, place: str) -> None:
-    good = {
-        "duration": "5ms",
-        "topology": {"builder": "single-switch", "hosts": 9, "rate": "1Gbps", "delay": "1us"},
-        "switch": {"pipeline": {}},
-        "pfc": {},
-        "scheme": [{"name": "PFC"}, {"name": "D", "congestion_control": "dcqcn", "dcqcn": {}}],
-        "traffic": [{"name": "t", "kind": "burst", "from": "H1..H8", "to": "H0", "size": "1MB"}],
-        "probes": {"interval": "20us"},
-        "sweep": [{"name": "x", "key": "pfc.xoff", "values": [1]}],
-    }
-    assert _errors(good) == []
-    bad: Any = copy.deepcopy(good)
-    *steps, last = path.split(".")
-    entry = bad
-    for step in steps:
-        entry = entry[int(step) if step.isdigit() else step]
+    assert _errors(GOOD) == []
+    bad: Any = copy.deepcopy(GOOD)
+    entry, last = _entry(bad, path)
     entry[last] = value
     assert place in _errors(bad)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("duration", "$"),
+        ("topology.rate", "$.topology"),
+        ("traffic.0.to", "$.traffic[0]"),
+    ],
+)
+def test_missing_keys_are_found(path: str, place: str) -> None:
+    bad: Any = copy.deepcopy(GOOD)
+    entry, last = _entry(bad, path)
+    del entry[last]
+    assert place in _errors(bad)
+
+
+def _entry(scenario: Any, path: str) -> tuple[Any, str]:
+    *steps, last = path.split(".")
+    for step in steps:
+        scenario = scenario[int(step) if step.isdigit() else step]
+    return scenario, last

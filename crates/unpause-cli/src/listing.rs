@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    BUILDERS, CONGESTION_CONTROLS, Error, Key, KeyDefault, LOSS_RECOVERIES, MARKINGS,
-    TRAFFIC_KINDS, cdf, plain, sections,
+    BUILDERS, CONGESTION_CONTROLS, Error, Key, LOSS_RECOVERIES, MARKINGS, TRAFFIC_KINDS, cdf,
+    plain, sections,
 };
 
 use crate::args::{Form, List};
@@ -99,14 +99,6 @@ fn groups() -> Vec<Group> {
         line: named(name, what),
         keys: keys(of),
     };
-    let titled = |name: &str, what: &str, of: &str| Item {
-        line: named(name, what),
-        keys: vec![Line {
-            name: "    ".into(),
-            column: 0,
-            text: plain(of),
-        }],
-    };
     let alone = |line: Line| Item {
         line,
         keys: Vec::new(),
@@ -124,7 +116,7 @@ fn groups() -> Vec<Group> {
     let builders = BUILDERS.iter();
     let builders = builders.map(|it| keyed(it.name(), it.nodes(), &it.keys()));
     let traffic = TRAFFIC_KINDS.iter();
-    let traffic = traffic.map(|it| titled(it.name(), it.what(), it.keys()));
+    let traffic = traffic.map(|it| keyed(it.name(), it.what(), &it.keys()));
     let tables = sections();
     let tables = tables.iter().map(|(path, table)| Item {
         line: Line {
@@ -218,7 +210,7 @@ fn programs() -> String {
             .collect::<Vec<_>>(),
         "traffic": TRAFFIC_KINDS
             .iter()
-            .map(|it| json!({"name": it.name(), "summary": plain(it.what()), "keys": plain(it.keys())}))
+            .map(|it| one(it.name(), &plain(it.what()), &it.keys()))
             .collect::<Vec<_>>(),
         "tables": sections
             .iter()
@@ -234,7 +226,7 @@ fn described(keys: &[Key]) -> Value {
         json!({
             "name": key.name,
             "kind": plain(key.kind),
-            "required": key.default == KeyDefault::Required,
+            "required": key.is_required(),
             "default": plain(&key.default.to_string()),
             "description": plain(key.description),
             "origin": plain(key.origin),

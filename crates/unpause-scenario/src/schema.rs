@@ -1,7 +1,5 @@
 //! The JSON Schema of scenario files, for editors: made of what is declared of keys.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 
 use crate::sections::loss_recovery::LOSS_RECOVERIES;
@@ -44,9 +42,7 @@ fn object(keys: &[Key], path: &str) -> Value {
         .iter()
         .map(|key| (key.name.to_owned(), property(key, path)))
         .collect();
-    let required = keys
-        .iter()
-        .filter(|key| key.default == KeyDefault::Required);
+    let required = keys.iter().filter(|key| key.is_required());
     let required: Vec<&str> = required.map(|key| key.name).collect();
     let mut object = json!({
         "type": "object",
@@ -97,12 +93,15 @@ fn default(key: &Key) -> Option<Value> {
 /// What is said of the default of a key beside its value.
 fn told(key: &Key, has_value: bool) -> String {
     let words = match &key.default {
-        KeyDefault::Words(words) if !has_value && *words != "-" => plain(words),
+        KeyDefault::Words(words) if !has_value && *words != "-" && !key.is_required() => {
+            plain(words)
+        }
         _ => String::new(),
     };
     match (words.as_str(), key.origin) {
         ("", "") => String::new(),
         ("", origin) => format!(" (default from {})", plain(origin)),
+        (words, _) if words.starts_with("required") => format!(" ({words})"),
         (words, "") => format!(" (default: {words})"),
         (words, origin) => format!(" (default: {words}; from {})", plain(origin)),
     }
@@ -204,7 +203,7 @@ fn topology() -> Value {
     for builder in BUILDERS {
         let mut form = object(&builder.keys(), "topology");
         form["properties"]["builder"] = json!({"const": builder.name()});
-        require(&mut form, &["builder"]);
+        require(&mut form, [json!("builder")]);
         form["description"] = json!(plain(builder.nodes()));
         forms.push(form);
     }
@@ -212,10 +211,10 @@ fn topology() -> Value {
 }
 
 /// Adds `names` to what a table must have.
-fn require(table: &mut Value, names: &[&str]) {
+fn require(table: &mut Value, names: impl IntoIterator<Item = Value>) {
     match table["required"].as_array_mut() {
-        Some(required) => required.extend(names.iter().map(|name| json!(name))),
-        None => table["required"] = json!(names),
+        Some(required) => required.extend(names),
+        None => table["required"] = names.into_iter().collect(),
     }
 }
 
@@ -228,28 +227,20 @@ fn job() -> Value {
 
 /// `[[traffic]]`: keys of every kind, and others for each.
 fn traffic() -> Value {
-    let common = table("traffic");
     let forms = TRAFFIC_KINDS.iter().map(|kind| {
-        let mut form = loose(kind.keys());
-        let properties = form["properties"].as_object_mut().expect("it is a table");
-        properties.extend(
-            common["properties"]
-                .as_object()
-                .cloned()
-                .unwrap_or_default(),
-        );
-        properties.insert("kind".into(), json!({"const": kind.name()}));
-        form["required"] = json!(["name", "kind"]);
+        let mut form = table("traffic");
+        let own = object(&kind.keys(), "traffic");
+        if let Some(required) = own["required"].as_array() {
+            require(&mut form, required.iter().cloned());
+        }
+        let properties = form["properties"].as_object_mut();
+        properties
+            .expect("it is a table")
+            .extend(own["properties"].as_object().cloned().unwrap_or_default());
+        form["properties"]["kind"] = json!({"const": kind.name()});
+        require(&mut form, [json!("kind")]);
         form["description"] = json!(plain(kind.what()));
         form
     });
     json!({"type": "object", "oneOf": forms.collect::<Vec<_>>()})
-}
-
-/// A table of the keys that `text` has in marks of code; how their values are written is not said.
-fn loose(text: &str) -> Value {
-    let names: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
-    let names = names.into_iter().filter(|name| !name.starts_with('['));
-    let properties: Map<String, Value> = names.map(|it| (it.to_owned(), json!({}))).collect();
-    json!({"type": "object", "properties": properties, "additionalProperties": false})
 }

@@ -23,6 +23,7 @@ fn made(what: &str) -> String {
             "builders" => builders(),
             "builders' keys" => keys_of_builders(),
             "kinds of traffic" => kinds(),
+            "kinds' keys" => keys_of_kinds(),
             "markings" => markings(),
             _ => panic!("nobody knows how to make `{what}`"),
         },
@@ -178,12 +179,18 @@ fn headed(name: &str, keys: &[Key]) -> String {
 }
 
 fn kinds() -> String {
-    let mut text = String::from("| `kind` | keys | what |\n|---|---|---|\n");
+    let mut text = String::from("| `kind` | what |\n|---|---|\n");
     for kind in TRAFFIC_KINDS {
-        let (name, keys, what) = (kind.name(), kind.keys(), kind.what());
-        writeln!(text, "| `\"{name}\"` | {keys} | {what} |").unwrap();
+        let (name, what) = (kind.name(), kind.what());
+        writeln!(text, "| [`\"{name}\"`](#{name}) | {what} |").unwrap();
     }
     text
+}
+
+/// The keys of each kind of traffic below its name.
+fn keys_of_kinds() -> String {
+    let all = TRAFFIC_KINDS.map(|it| headed(it.name(), &it.keys()));
+    all.join("\n")
 }
 
 /// The document with its made parts anew, and what they are.

@@ -17,6 +17,7 @@ use super::{FileError, cdf, hpcc, htsim_topology};
 use crate::limits;
 use crate::text::checks::{both, size_bytes};
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::Written;
 use crate::text::quantity;
 use crate::topology::Topology;
 
@@ -82,12 +83,12 @@ impl Files {
     /// What `size` or `cdf` says; one of the two must be there.
     pub fn size(
         &self,
-        size: &Option<Spanned<quantity::Size>>,
-        cdf: &Option<Spanned<String>>,
+        size: &Written<quantity::Size>,
+        cdf: &Written<String>,
         transport: Transport,
         entry: Range<usize>,
     ) -> Checked<Size> {
-        match (size, cdf) {
+        match (size.get(), cdf.get()) {
             (Some(size), Some(cdf)) => both("size", size, "cdf", cdf),
             (Some(size), None) => size_bytes(size, transport).map(Size::Fixed),
             (None, Some(name)) => match cdf::load(name.get_ref(), &self.directory) {

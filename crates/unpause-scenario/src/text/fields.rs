@@ -36,6 +36,8 @@ macro_rules! fields {
 
         /// Whoever builds something of the struct reads all of them.
         impl $crate::text::keys::Keys<()> for $Name {
+            const NAMES: &'static [&'static str] = &[$(stringify!($key)),+];
+
             fn keys((): &()) -> Vec<$crate::text::keys::Key> {
                 vec![$($crate::text::keys::Key {
                     name: stringify!($key),

@@ -30,6 +30,15 @@ pub struct Key {
 }
 
 impl Key {
+    /// True if it must be written.
+    pub fn is_required(&self) -> bool {
+        // Of a key that is read apart words say so.
+        matches!(
+            self.default,
+            KeyDefault::Required | KeyDefault::Words("required")
+        )
+    }
+
     /// The names that its value may be; none if it is of another kind.
     pub fn choices(&self) -> Vec<&'static str> {
         self.kind.split('"').skip(1).step_by(2).collect()
@@ -140,6 +149,8 @@ pub(crate) struct Unread {
 
 /// The keys of a table as they are written, which set some of `P`; [`keys!`] makes them.
 pub(crate) trait Keys<P>: DeserializeOwned {
+    /// What they are called.
+    const NAMES: &'static [&'static str];
     /// All of them, with `params` as defaults.
     fn keys(params: &P) -> Vec<Key>;
     /// Sets what they say by themselves.
@@ -241,6 +252,9 @@ macro_rules! keys {
 
         #[allow(unused_variables, unused_mut, reason = "a table may have no keys")]
         impl $crate::text::keys::Keys<$Params> for $Name {
+            const NAMES: &'static [&'static str] =
+                &[$(stringify!($must),)* $(stringify!($key),)*];
+
             fn keys(params: &$Params) -> Vec<$crate::text::keys::Key> {
                 vec![
                     $($crate::text::keys::Key {

@@ -119,9 +119,9 @@ keys! {
     pub(super) ExplicitKeys at "topology" for () {
         ! hosts: Expanded "names of the hosts";
         ! switches: Expanded "names of the switches";
-        link: Links = ["at least one"] "a `[[topology.link]]` for each link, with the keys below";
-        rate: DataRate = ["each link has its own"] "rate of links without a `rate`" idle OF_NO_LINK;
-        delay: Duration = ["each link has its own"] "delay of links without a `delay`" idle OF_NO_LINK;
+        link: Links = ["required"] "a `[[topology.link]]` for each link";
+        rate: DataRate = ["none"] "rate of links without a `rate`" idle OF_NO_LINK;
+        delay: Duration = ["none"] "delay of links without a `delay`" idle OF_NO_LINK;
     }
 }
 

@@ -62,27 +62,6 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 18] = [
-    "name",
-    "schemes",
-    "after",
-    "after_end",
-    "after_match",
-    "priority",
-    "priority_by_size",
-    "rate_limit",
-    "offered",
-    "controlled",
-    "record",
-    "watch",
-    "transport",
-    "tcp",
-    "jitter",
-    "extra_delay",
-    "connections",
-    "slow_start_after_idle",
-];
-
 names! {
     /// Over which connections the flows of an entry go.
     pub(crate) ConnectionsName { New = "new", Pool = "pool" }

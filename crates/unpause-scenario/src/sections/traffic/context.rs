@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, NodeId};
 use unpause_sim::traffic::Transport;
@@ -15,6 +14,7 @@ use crate::names::Names;
 use crate::sections::extra_delay::Delays;
 use crate::sections::scheme::CongestionControl;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Written, names};
 use crate::text::name_list::NameList;
 use crate::topology::Topology;
 
@@ -38,26 +38,26 @@ pub(crate) struct Context<'a> {
     pub notes: RefCell<Vec<String>>,
 }
 
-/// Of which links `load` is a share.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum LoadOf {
-    /// Of the senders.
-    Senders,
-    /// Of the receivers.
-    Receivers,
-    /// From the senders' switches to other switches.
-    Uplinks,
+names! {
+    /// Of which links `load` is a share.
+    pub(super) LoadOf {
+        /// Of the senders.
+        Senders = "senders",
+        /// Of the receivers.
+        Receivers = "receivers",
+        /// From the senders' switches to other switches.
+        Uplinks = "uplinks",
+    }
 }
 
-/// What takes the share of the links that `load` says.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum LoadBasis {
-    /// The bytes of flows.
-    Payload,
-    /// Their frames: with headers, preamble and gap.
-    Wire,
+names! {
+    /// What takes the share of the links that `load` says.
+    pub(super) LoadBasis {
+        /// The bytes of flows.
+        Payload = "payload",
+        /// Their frames: with headers, preamble and gap.
+        Wire = "wire",
+    }
 }
 
 impl Context<'_> {
@@ -71,8 +71,8 @@ impl Context<'_> {
         self.notes.borrow_mut().push(note);
     }
 
-    pub fn hosts_or_all(&self, list: &Option<Spanned<NameList>>) -> Checked<Vec<NodeId>> {
-        match list {
+    pub fn hosts_or_all(&self, list: &Written<NameList>) -> Checked<Vec<NodeId>> {
+        match list.get() {
             Some(list) => self.names.host_list(list),
             None => Ok(self.names.hosts().to_vec()),
         }
@@ -117,12 +117,11 @@ impl Context<'_> {
         &self,
         senders: &[NodeId],
         receivers: &[NodeId],
-        from: &Option<Spanned<NameList>>,
-        to: &Option<Spanned<NameList>>,
+        from: &Written<NameList>,
+        to: &Written<NameList>,
         entry: &Range<usize>,
     ) -> Checked<()> {
-        let place =
-            |list: &Option<Spanned<NameList>>| list.as_ref().map_or(entry.clone(), Spanned::span);
+        let place = |list: &Written<NameList>| list.peek().map_or(entry.clone(), Spanned::span);
         for src in senders {
             if receivers.iter().all(|dst| dst == src) {
                 return self.differ(*src, *src, &place(from), &place(to));
@@ -153,11 +152,11 @@ impl Context<'_> {
     /// Bits per second of the links that `load` is a share of.
     pub(super) fn capacity(
         &self,
-        of: &Option<Spanned<LoadOf>>,
+        of: &Written<LoadOf>,
         from: &[NodeId],
         to: &[NodeId],
     ) -> Checked<f64> {
-        let Some(of) = of else {
+        let Some(of) = of.get() else {
             return Ok(self.rate_of(from));
         };
         match of.get_ref() {

@@ -8,7 +8,7 @@ use unpause_protocols::congestion_control;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::TrafficSpec;
 
-use super::common::{COMMON_KEYS, Common, settings, without_priorities};
+use super::common::{Common, settings, without_priorities};
 
 use super::context::Context;
 use super::following::{After, after};
@@ -17,7 +17,7 @@ use super::{TRAFFIC_KINDS, TrafficKind};
 use crate::sections::scheme::window_law;
 use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
 use crate::text::error::{Checked, Problem, nearest};
-use crate::text::keys;
+use crate::text::keys::{self, Keys as _};
 use crate::text::name_list::NameList;
 
 type Names = keys::Written<NameList>;
@@ -48,7 +48,7 @@ pub(crate) struct Written {
 pub(crate) fn read_entry(mut table: Table<'_>) -> Checked<Written> {
     let span = table.span();
     let kind = take_string(&mut table, "kind")?;
-    let common: Common = read(split_off(&mut table, &COMMON_KEYS), &[])?;
+    let common: Common = read(split_off(&mut table, Common::NAMES), &[])?;
     let Some(kind) = kind else {
         let kinds = TRAFFIC_KINDS.map(TrafficKind::name);
         return Problem::new(format!("traffic `{}` has no `kind`", common.name.get_ref()))

@@ -2,24 +2,22 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::keys;
 
-/// Its keys.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct File {
-    file: Spanned<String>,
+keys! {
+    /// Its keys.
+    pub(super) File at "traffic" for () {
+        ! file: String "path of the flow file";
+    }
 }
 
 impl Kind for File {
     const NAME: &'static str = "file";
-    const KEYS: &'static str = "`file`";
     const WHAT: &'static str = "flows of an HPCC/ns-3 flow file";
     const HAS_PRIORITIES: bool = true;
 

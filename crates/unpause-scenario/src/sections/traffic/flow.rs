@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
@@ -13,24 +11,24 @@ use super::kind::Kind;
 use crate::limits;
 use crate::text::checks::size_bytes;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::keys;
 use crate::text::name_list::NameList;
 use crate::text::quantity::{Duration, Size};
 
-/// Its keys.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Flow {
-    from: Spanned<NameList>,
-    to: Spanned<NameList>,
-    size: Option<Spanned<Size>>,
-    start: Option<Spanned<Duration>>,
-    stop: Option<Spanned<Duration>>,
-    source_port: Option<u16>,
+keys! {
+    /// Its keys.
+    pub(super) Flow at "traffic" for () {
+        ! from: NameList "senders";
+        ! to: NameList "receivers: each sender has a flow to each of them";
+        size: Size = ["endless"] "payload of each flow, above zero except over TCP; without it, flows send until `stop`";
+        start: Duration = ["`\"0s\"`"] "when the flows start";
+        stop: Duration = ["end of the run"] "when the flows stop sending";
+        source_port: u16 = ["`0`"] "source port of the flows, which ECMP hashes with their addresses";
+    }
 }
 
 impl Kind for Flow {
     const NAME: &'static str = "flow";
-    const KEYS: &'static str = "`from`, `to`, `size`, `start`, `stop`, `source_port` = 0";
     const WHAT: &'static str = "a flow from each of `from` to each of `to`; without `size` it sends until \
         `stop`";
 
@@ -45,7 +43,7 @@ impl Kind for Flow {
             context.names.host_list(&self.to)?,
         );
         let start = time(&self.start, Time::ZERO);
-        let size_bytes = match &self.size {
+        let size_bytes = match self.size.get() {
             Some(size) => Some(size_bytes(size, flow.transport)?),
             None => None,
         };
@@ -57,6 +55,8 @@ impl Kind for Flow {
                 .help(format!("at most {} are possible", limits::FLOWS))
                 .err();
         }
+        let source_port = self.source_port.value().copied().unwrap_or(0);
+        let stop = time(&self.stop, Time::NEVER);
         let mut flows = Vec::new();
         for src in &from {
             for dst in &to {
@@ -64,9 +64,9 @@ impl Kind for Flow {
                 flows.push(FlowSpec {
                     size_bytes,
                     start,
-                    stop: time(&self.stop, Time::NEVER),
+                    stop,
                     priority: flow.priority_of(size_bytes),
-                    source_port: self.source_port.unwrap_or(0),
+                    source_port,
                     ..flow.flow(*src, *dst)
                 });
             }

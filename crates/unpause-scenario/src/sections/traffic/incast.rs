@@ -2,39 +2,37 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
 use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
 
-use super::arrivals::{events, stops_after_start};
+use super::arrivals::{ONE_EVENT, events, stops_after_start};
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::at_least_one;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::keys;
 use crate::text::name_list::NameList;
 use crate::text::quantity::{Duration, Size};
 
-/// Its keys.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Incast {
-    from: Option<Spanned<NameList>>,
-    to: Option<Spanned<NameList>>,
-    senders: Spanned<u32>,
-    max_senders: Option<Spanned<u32>>,
-    size: Option<Spanned<Size>>,
-    cdf: Option<Spanned<String>>,
-    start: Option<Spanned<Duration>>,
-    stop: Option<Spanned<Duration>>,
-    interval: Option<Spanned<Duration>>,
-    mean_interval: Option<Spanned<Duration>>,
-    events: Option<Spanned<u64>>,
+keys! {
+    /// Its keys.
+    pub(super) Incast at "traffic" for () {
+        ! senders: u32 "number of senders in an event";
+        max_senders: u32 = ["`senders`"] "the number of senders is random, from `senders` up to this";
+        from: NameList = ["all hosts"] "hosts of which the senders are drawn";
+        to: NameList = ["all hosts"] "hosts of which the receiver is drawn";
+        size: Size = ["required, or `cdf`"] "payload of each flow, above zero except over TCP";
+        cdf: String = ["none"]
+            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
+        start: Duration = ["`\"0s\"`"] "time of the first event, or from which random ones are drawn";
+        stop: Duration = ["end of the run"] "no event starts from this time on" idle ONE_EVENT;
+        interval: Duration = ["one event"] "time between events";
+        mean_interval: Duration = ["none"] "instead of `interval`: mean of random times between events, exponentially distributed";
+        events: u64 = ["no limit"] "largest number of events" idle ONE_EVENT;
+    }
 }
 
 impl Kind for Incast {
     const NAME: &'static str = "incast";
-    const KEYS: &'static str = "`from` = all, `to` = all, `senders`, `max_senders` = `senders`, `size` or \
-        `cdf`, `start`, `stop`, `interval` or `mean_interval`, `events`";
     const WHAT: &'static str =
         "at each event, `senders` random hosts of `from` send to one random host of `to`";
 
@@ -51,11 +49,8 @@ impl Kind for Incast {
         context.any_to_any(&from, &to, &self.from, &self.to, &entry)?;
         stops_after_start(&self.start, &self.stop)?;
         let least = at_least_one("senders", &self.senders, "at least 1")?;
-        let most = self
-            .max_senders
-            .as_ref()
-            .map_or(least, |most| *most.get_ref());
-        let most_place = self.max_senders.as_ref().unwrap_or(&self.senders).span();
+        let most = self.max_senders.value().copied().unwrap_or(least);
+        let most_place = self.max_senders.get().unwrap_or(&self.senders).span();
         if most < least {
             return Problem::new("`max_senders` is below `senders`")
                 .at(most_place, format!("at least {least}"))

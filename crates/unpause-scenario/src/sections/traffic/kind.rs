@@ -2,20 +2,18 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
 use unpause_sim::traffic::{FlowSettings, TrafficSpec};
 
-use super::common::COMMON_KEYS;
+use super::common::Common;
 use super::context::Context;
 use crate::text::document::{Table, read};
 use crate::text::error::Checked;
+use crate::text::keys::{Key, Keys, refuse};
 
 /// A value of `kind`: its keys.
-pub(super) trait Kind: for<'i> Deserialize<'i> + 'static {
+pub(super) trait Kind: Keys<()> + 'static {
     /// As written in the file.
     const NAME: &'static str;
-    /// Its keys, with the defaults of those that have one; in Markdown.
-    const KEYS: &'static str;
     /// What it sends; in Markdown.
     const WHAT: &'static str;
     /// It says the priority of each flow itself.
@@ -34,7 +32,7 @@ pub(super) trait Kind: for<'i> Deserialize<'i> + 'static {
 #[derive(Clone, Copy)]
 pub struct TrafficKind {
     name: &'static str,
-    keys: &'static str,
+    keys: fn() -> Vec<Key>,
     what: &'static str,
     has_priorities: bool,
     read: fn(Table<'_>) -> Checked<Spec>,
@@ -47,13 +45,17 @@ impl TrafficKind {
     pub(super) const fn of<K: Kind>() -> Self {
         Self {
             name: K::NAME,
-            keys: K::KEYS,
+            keys: || K::keys(&()),
             what: K::WHAT,
             has_priorities: K::HAS_PRIORITIES,
             read: |table| {
                 let entry = table.span();
-                let keys: K = read(table, &COMMON_KEYS)?;
-                let spec: Spec = Box::new(move |flow, context| keys.spec(flow, context, entry));
+                let keys: K = read(table, Common::NAMES)?;
+                let spec: Spec = Box::new(move |flow, context| {
+                    let spec = keys.spec(flow, context, entry)?;
+                    refuse(keys.unread())?;
+                    Ok(spec)
+                });
                 Ok(spec)
             },
         }
@@ -64,9 +66,9 @@ impl TrafficKind {
         self.name
     }
 
-    /// Its keys, with the defaults of those that have one; in Markdown.
-    pub fn keys(self) -> &'static str {
-        self.keys
+    /// Its keys, beyond those of every kind.
+    pub fn keys(self) -> Vec<Key> {
+        (self.keys)()
     }
 
     /// What it sends; in Markdown.

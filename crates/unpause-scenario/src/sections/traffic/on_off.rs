@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
 
@@ -12,24 +10,24 @@ use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::positive;
 use crate::text::error::Checked;
+use crate::text::keys::keys;
 use crate::text::name_list::NameList;
 use crate::text::quantity::Duration;
 
-/// Its keys.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct OnOff {
-    from: Spanned<NameList>,
-    to: Spanned<NameList>,
-    on: Spanned<Duration>,
-    off: Spanned<Duration>,
-    start: Option<Spanned<Duration>>,
-    stop: Option<Spanned<Duration>>,
+keys! {
+    /// Its keys.
+    pub(super) OnOff at "traffic" for () {
+        ! from: NameList "senders";
+        ! to: NameList "the receiver, one host";
+        ! on: Duration "for how long they send";
+        ! off: Duration "for how long they then pause";
+        start: Duration = ["`\"0s\"`"] "when they first send";
+        stop: Duration = ["end of the run"] "when they stop";
+    }
 }
 
 impl Kind for OnOff {
     const NAME: &'static str = "on-off";
-    const KEYS: &'static str = "`from`, `to`, `on`, `off`, `start`, `stop`";
     const WHAT: &'static str =
         "all of `from` send to one host for `on`, pause for `off`, and so on";
 

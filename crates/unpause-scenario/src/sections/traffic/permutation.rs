@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
 
@@ -11,22 +9,23 @@ use super::arrivals::time;
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::error::Checked;
+use crate::text::keys::keys;
 use crate::text::name_list::NameList;
 use crate::text::quantity::{Duration, Size};
 
-/// Its keys.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Permutation {
-    from: Option<Spanned<NameList>>,
-    size: Option<Spanned<Size>>,
-    cdf: Option<Spanned<String>>,
-    start: Option<Spanned<Duration>>,
+keys! {
+    /// Its keys.
+    pub(super) Permutation at "traffic" for () {
+        from: NameList = ["all hosts"] "hosts that each send a flow and receive one";
+        size: Size = ["endless"] "payload of each flow, above zero except over TCP; without it and `cdf`, flows last until the end of the run";
+        cdf: String = ["none"]
+            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
+        start: Duration = ["`\"0s\"`"] "when the flows start";
+    }
 }
 
 impl Kind for Permutation {
     const NAME: &'static str = "permutation";
-    const KEYS: &'static str = "`from` = all, `size` or `cdf`, `start`";
     const WHAT: &'static str = "each host sends one flow and receives one; a flow without a size lasts until the end of the run";
 
     fn spec(
@@ -37,7 +36,7 @@ impl Kind for Permutation {
     ) -> Checked<TrafficSpec> {
         let hosts = context.hosts_or_all(&self.from)?;
         context.any_to_any(&hosts, &hosts, &self.from, &self.from, &entry)?;
-        let size = match (&self.size, &self.cdf) {
+        let size = match (self.size.peek(), self.cdf.peek()) {
             (None, None) => None,
             _ => Some(
                 context

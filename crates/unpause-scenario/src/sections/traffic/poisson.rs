@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
@@ -14,36 +13,46 @@ use super::kind::Kind;
 use crate::limits;
 use crate::text::checks::{both, positive};
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::keys;
 use crate::text::name_list::NameList;
 use crate::text::quantity::{DataRate, Duration, Ratio, Size};
 
-/// Its keys.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Poisson {
-    from: Option<Spanned<NameList>>,
-    to: Option<Spanned<NameList>>,
-    permutation: Option<Spanned<bool>>,
-    outside_leaf: Option<Spanned<bool>>,
-    size: Option<Spanned<Size>>,
-    cdf: Option<Spanned<String>>,
-    load: Option<Spanned<Ratio>>,
-    load_of: Option<Spanned<LoadOf>>,
-    load_basis: Option<Spanned<LoadBasis>>,
-    rate: Option<Spanned<DataRate>>,
-    mean_interval: Option<Spanned<Duration>>,
-    #[serde(default)]
-    synchronised: bool,
-    start: Option<Spanned<Duration>>,
-    stop: Option<Spanned<Duration>>,
-    flows: Option<Spanned<u64>>,
+/// Why what is said of a load has no effect.
+const NO_LOAD: (&str, &str) = (
+    "there is no `load`",
+    "remove it, or set the amount of traffic with `load`",
+);
+
+keys! {
+    /// Its keys.
+    pub(super) Poisson at "traffic" for () {
+        from: NameList = ["all hosts"] "senders";
+        to: NameList = ["all hosts"] "receivers";
+        permutation: bool = ["`false`"] "instead of `to`: each sender has one receiver for the whole run";
+        outside_leaf: bool = ["`false`"] "receivers are never behind the same switch as the sender";
+        size: Size = ["required, or `cdf`"] "payload of each flow, above zero except over TCP";
+        cdf: String = ["none"]
+            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
+        load: Ratio = ["required, or `rate` or `mean_interval`"] "amount of traffic, as a share of what links carry";
+        load_of: LoadOf = ["`\"senders\"`"]
+            "links of which `load` is a share: those of the senders, those of the receivers, or those from the senders' switches to \
+             other switches, as usual for leaf-spine fabrics"
+            idle NO_LOAD;
+        load_basis: LoadBasis = ["`\"payload\"`"]
+            "what takes that share: payload, or full frames with their headers, preamble and gap; ACKs and retransmissions are not \
+             included"
+            idle NO_LOAD;
+        rate: DataRate = ["none"] "instead of `load`: payload of all senders together";
+        mean_interval: Duration = ["none"] "instead of `load`: mean time between events";
+        synchronised: bool = ["`false`"] "in each event all senders start a flow, instead of a random one";
+        start: Duration = ["`\"0s\"`"] "time from which events are drawn";
+        stop: Duration = ["end of the run"] "no event starts from this time on";
+        flows: u64 = ["no limit"] "largest number of flows";
+    }
 }
 
 impl Kind for Poisson {
     const NAME: &'static str = "poisson";
-    const KEYS: &'static str = "`from` = all, `to` = all, or `permutation`; `outside_leaf` = false; `size` or \
-        `cdf`; `load` with `load_of` and `load_basis`, `rate` or `mean_interval`; `synchronised` = \
-        false, `start`, `stop`, `flows`";
     const WHAT: &'static str = "random senders and receivers, exponential intervals";
 
     fn spec(
@@ -69,13 +78,12 @@ impl Kind for Poisson {
             self.bits_per_second(load, (&from, receivers), flow.transport, context)
         };
         let events_per_second = self.events_per_second(from.len(), &size, of_load, entry)?;
-        self.need_load()?;
         let arrivals = Arrivals {
             stop: time(&self.stop, Time::NEVER),
-            max_flows: self.flows.as_ref().map(|flows| *flows.get_ref()),
+            max_flows: self.flows.value().copied(),
             ..Arrivals::poisson(events_per_second, time(&self.start, Time::ZERO))
         };
-        let synchronised = self.synchronised;
+        let synchronised = self.is_synchronised();
         Ok(TrafficSpec::Poisson(traffic::Poisson {
             from,
             to,
@@ -88,17 +96,21 @@ impl Kind for Poisson {
 }
 
 impl Poisson {
+    fn is_synchronised(&self) -> bool {
+        self.synchronised.value().copied().unwrap_or_default()
+    }
+
     fn receivers(&self, context: &Context<'_>) -> Checked<Receivers> {
-        let to = match (&self.permutation, &self.to) {
+        let to = match (self.permutation.get(), self.to.get()) {
             (Some(permutation), Some(to)) if *permutation.get_ref() => {
                 return both("permutation", permutation, "to", to);
             }
             (Some(permutation), None) if *permutation.get_ref() => Receivers::Permutation,
             _ => Receivers::Any(context.hosts_or_all(&self.to)?),
         };
-        Ok(match (&self.outside_leaf, to) {
+        Ok(match (self.outside_leaf.get(), to) {
             (Some(outside), Receivers::Permutation) if *outside.get_ref() => {
-                let permutation = self.permutation.as_ref().expect("it has been read");
+                let permutation = self.permutation.get().expect("it has been read");
                 return both("permutation", permutation, "outside_leaf", outside);
             }
             (Some(outside), Receivers::Any(to)) if *outside.get_ref() => {
@@ -109,24 +121,6 @@ impl Poisson {
             }
             (_, to) => to,
         })
-    }
-
-    /// Refuses keys that say of which load, without one.
-    fn need_load(&self) -> Checked<()> {
-        if self.load.is_some() {
-            return Ok(());
-        }
-        let of = self.load_of.as_ref().map(Spanned::span);
-        let basis = self.load_basis.as_ref().map(Spanned::span);
-        for (key, place) in [("load_of", of), ("load_basis", basis)] {
-            if let Some(place) = place {
-                return Problem::new(format!("`{key}` has no effect"))
-                    .at(place, "there is no `load`")
-                    .help("remove it, or set the amount of traffic with `load`")
-                    .err();
-            }
-        }
-        Ok(())
     }
 
     /// Payload that `load` asks for.
@@ -144,7 +138,7 @@ impl Poisson {
         }
         within_limit(load)?;
         let capacity = context.capacity(&self.load_of, from, to)?;
-        let share = match self.load_basis.as_ref().map(Spanned::get_ref) {
+        let share = match self.load_basis.value() {
             None | Some(LoadBasis::Payload) => 1.0,
             Some(LoadBasis::Wire) => context.payload_share(transport),
         };
@@ -158,23 +152,24 @@ impl Poisson {
         bits_per_second: impl Fn(&Spanned<Ratio>) -> Checked<f64>,
         entry: Range<usize>,
     ) -> Checked<f64> {
-        let senders_per_event = if self.synchronised {
+        let senders_per_event = if self.is_synchronised() {
             senders as f64
         } else {
             1.0
         };
         let bits_per_event = size.mean() * 8.0 * senders_per_event;
-        let how_much = self.load.as_ref().map(Spanned::span);
-        let how_much = how_much.or(self.rate.as_ref().map(Spanned::span));
+        let how_much = self.load.peek().map(Spanned::span);
+        let how_much = how_much.or(self.rate.peek().map(Spanned::span));
         if let (Some(how_much), 0.0) = (how_much, bits_per_event) {
-            let size = self.size.as_ref().map_or(entry, Spanned::span);
+            let size = self.size.peek().map_or(entry, Spanned::span);
             return Problem::new("flows without bytes carry no load")
                 .at(size, "0 B each")
                 .at(how_much, "any load would need infinitely many")
                 .help("set mean_interval = \"10us\" instead, or another size")
                 .err();
         }
-        Ok(match (&self.load, &self.rate, &self.mean_interval) {
+        let amount = (self.load.get(), self.rate.get(), self.mean_interval.get());
+        Ok(match amount {
             (Some(load), Some(rate), _) => return both("load", load, "rate", rate),
             (Some(load), _, Some(interval)) => {
                 return both("load", load, "mean_interval", interval);
