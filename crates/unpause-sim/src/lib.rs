@@ -20,6 +20,7 @@ mod routing;
 mod run;
 mod switch;
 pub mod traffic;
+mod wires;
 
 use std::ops::ControlFlow;
 

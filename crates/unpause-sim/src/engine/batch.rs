@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::deadlock::Blocked;
 use crate::engine::repeat::Repeat;
-use crate::engine::telemetry::Record;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::GlobalPort;
+use crate::fabric::telemetry::Record;
+use crate::outcome::deadlock::Blocked;
 use crate::traffic::FlowSpec;
 
 /// A flow to come.

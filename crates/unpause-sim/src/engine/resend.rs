@@ -2,18 +2,18 @@
 
 use unpause_protocols::units::Time;
 
-use super::link_retry::Sent;
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::results::LossPlace;
+use crate::wires::retry::Sent;
 
 impl Window<'_, '_> {
     /// Sends a packet over a link with retry, from `now` on. Returns when it starts, and when the port may send the next one.
     #[cold]
     #[inline(never)]
-    pub(super) fn send_kept(
+    pub(crate) fn send_kept(
         &mut self,
         own: GlobalPort,
         now: Time,

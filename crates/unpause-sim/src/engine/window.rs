@@ -5,20 +5,20 @@ use unpause_protocols::units::Time;
 use crate::engine::arrivals::Arrivals;
 use crate::engine::batch::Batch;
 use crate::engine::calendar::Calendar;
-use crate::engine::deadlock::Blocked;
-use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
-use crate::engine::link_credits::LinkCredits;
-use crate::engine::link_retry::LinkRetries;
 use crate::engine::log::Log;
-use crate::engine::telemetry::Telemetry;
 use crate::fabric::packet::{Packet, SENT_BITS};
 use crate::fabric::ports::{GlobalPort, Ports, SLOW_PATH, Transmitter};
+use crate::fabric::telemetry::Telemetry;
 use crate::fabric::{NodeId, PortId};
+use crate::outcome::deadlock::Blocked;
 use crate::outcome::losses::LossKey;
 use crate::outcome::results::{LossPlace, PacketRecord, Queued};
 use crate::plan::Plan;
 use crate::routing::Routing;
+use crate::wires::credits::LinkCredits;
+use crate::wires::errors::ErringWires;
+use crate::wires::retry::LinkRetries;
 
 /// What a node must be able to do. Its shard calls [`Self::run`] for every [`Window`] in which the node has something to do, and
 /// [`Self::finish`] once, when the run is over.
@@ -248,7 +248,7 @@ impl Window<'_, '_> {
     }
 
     /// Puts a packet on the way to the far end; it says when it arrives.
-    pub(super) fn put_on_the_way(&mut self, transmitter: &Transmitter, packet: &Packet) {
+    pub(crate) fn put_on_the_way(&mut self, transmitter: &Transmitter, packet: &Packet) {
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
             return self.send_to_shard(to, transmitter.peer_port, packet);

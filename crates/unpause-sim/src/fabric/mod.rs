@@ -4,6 +4,7 @@ pub mod graph;
 pub mod packet;
 pub mod ports;
 pub mod rng;
+pub mod telemetry;
 
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 

@@ -11,9 +11,9 @@ use super::selective::Recovery;
 use super::window::{HostWindow, path_of};
 use crate::config::{NicModel, RateChange};
 use crate::engine::batch::FlowStart;
-use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
 use crate::fabric::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
+use crate::fabric::telemetry::Telemetry;
 use crate::plan::Plan;
 use crate::traffic::Transport;
 

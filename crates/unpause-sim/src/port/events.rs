@@ -6,10 +6,10 @@
 use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model, Way};
-use crate::engine::deadlock::Blocked;
 use crate::engine::log::Log;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::PortId;
+use crate::outcome::deadlock::Blocked;
 use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
 use crate::routing::WayOn;

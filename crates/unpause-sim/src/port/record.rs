@@ -4,10 +4,10 @@ use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
 use super::ingress::PauseSource;
-use crate::engine::deadlock::Blocked;
 use crate::engine::log::Log;
 use crate::fabric::PortId;
 use crate::link::pause::Place;
+use crate::outcome::deadlock::Blocked;
 use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
 

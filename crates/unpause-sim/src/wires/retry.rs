@@ -11,7 +11,7 @@ use unpause_protocols::loss_recovery::llr::{
 };
 use unpause_protocols::units::Time;
 
-use super::frame_errors::ErringWires;
+use super::errors::ErringWires;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
@@ -24,7 +24,7 @@ pub struct LinkRetries {
     /// By port of the fabric; empty if links have no retry.
     of: Vec<Option<Box<PortRetry>>>,
     /// Timers that the running node has yet to set: when which of its ports may have to resend.
-    pub(super) wakes: Vec<(Time, PortId)>,
+    pub wakes: Vec<(Time, PortId)>,
 }
 
 /// What a port has sent.
