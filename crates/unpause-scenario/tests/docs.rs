@@ -24,6 +24,7 @@ fn made(what: &str) -> String {
             "builders' keys" => keys_of_builders(),
             "kinds of traffic" => kinds(),
             "kinds' keys" => keys_of_kinds(),
+            "congestion controls" => congestion_controls(),
             "markings" => markings(),
             _ => panic!("nobody knows how to make `{what}`"),
         },
@@ -134,6 +135,21 @@ fn keys(scheme: &str) -> String {
         let defaults = variants.iter().map(|(_, keys)| default(&keys[index]));
         Vec::from_iter(defaults).join(" | ")
     })
+}
+
+/// What there is for RoCE, then window laws of TCP; those with parameters are links to their sections.
+fn congestion_controls() -> String {
+    let mut text = String::from("| value | of | what |\n|---|---|---|\n");
+    for law in CONGESTION_CONTROLS {
+        let name = law.name();
+        let value = match law.keys().is_empty() {
+            true => format!("`\"{name}\"`"),
+            false => format!("[`\"{name}\"`](#scheme{name})"),
+        };
+        let of = if law.is_tcp() { "TCP" } else { "RoCE" };
+        writeln!(text, "| {value} | {of} | {} |", law.summary()).unwrap();
+    }
+    text
 }
 
 fn markings() -> String {

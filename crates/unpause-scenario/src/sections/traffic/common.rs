@@ -40,7 +40,7 @@ keys! {
         controlled: bool = ["`true`"] "whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)";
         transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme; UDP is open loop: frames at `rate_limit` or `offered`, no ACKs, and what is lost is lost";
         tcp: String = ["that of the scheme"]
-            "window law of these flows, which are TCP under every scheme: `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"` or `\"cubic\"` with its defaults, or with the scheme's parameters if the scheme has the same; what switches do is up to the scheme";
+            "[window law](#congestion-controls) of these flows, which are TCP under every scheme: with its defaults, or with the scheme's parameters if the scheme has the same; what switches do is up to the scheme";
         extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of the data packets at the receiving host";
         connections: ConnectionsName = ["`\"new\"`"]
             "TCP: `\"new\"`: each flow opens a connection; `\"pool\"`: it uses the entry's oldest idle connection between the two hosts, or a further one that is already open; a connection keeps window, RTT estimate, source port and extra delay" from "`\"pool\"`: HKUST-SING's TrafficGenerator";
