@@ -3,14 +3,11 @@
 
 use unpause_protocols::units::Time;
 
-use super::state::{Host, KIND_SHIFT, PAUSE};
-use crate::engine::heap::Entry;
+use super::state::Host;
+use super::timer::Timer;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
-
-/// What tells a timer for an update from one for the end of a PAUSE.
-const UPDATE: u32 = 1 << (KIND_SHIFT - 1);
 
 impl Host {
     /// A data packet has come in.
@@ -29,26 +26,16 @@ impl Host {
     /// Sets the timer for the next update of a NIC, if there is to be one.
     fn arm_update(&mut self, due: Option<Time>, nic: PortId) {
         if let Some(due) = due {
-            let payload = PAUSE << KIND_SHIFT | UPDATE | u32::from(nic) << 3;
-            self.timers.push(Entry::new(due, nic.into(), payload));
+            let entry = Timer::CreditUpdate { nic }.entry(due, nic.into());
+            self.timers.push(entry);
         }
     }
 
-    /// True if a timer of this slot was for an update, which goes out.
+    /// The timer for an update of a NIC is due.
     #[cold]
-    pub(super) fn sends_update(
-        &mut self,
-        now: Time,
-        slot: u32,
-        window: &mut Window<'_, '_>,
-    ) -> bool {
-        let is_update = slot & UPDATE != 0;
-        if is_update {
-            let nic = ((slot & !UPDATE) >> 3) as PortId;
-            let due = window.send_update(now, (self.id, nic));
-            self.arm_update(due, nic);
-        }
-        is_update
+    pub(super) fn send_update(&mut self, now: Time, nic: PortId, window: &mut Window<'_, '_>) {
+        let due = window.send_update(now, (self.id, nic));
+        self.arm_update(due, nic);
     }
 
     /// An update has come in.

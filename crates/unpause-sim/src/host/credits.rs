@@ -10,8 +10,8 @@ use unpause_protocols::units::Time;
 
 use super::grants::most_credit;
 use super::sender::Sender;
-use super::state::{Host, KIND_SHIFT, PAUSE, PULLS};
-use crate::engine::heap::Entry;
+use super::state::Host;
+use super::timer::Timer;
 use crate::engine::window::Window;
 use crate::fabric::packet::{ACK_REQUEST, Kind, MEASURE, Packet};
 use crate::plan::Plan;
@@ -90,8 +90,7 @@ impl Host {
         let due = credits.next_timer().max(now);
         if due < credits.timer_at {
             credits.timer_at = due;
-            self.timers
-                .push(Entry::new(due, NOBODY, PAUSE << KIND_SHIFT | PULLS));
+            self.timers.push(Timer::Pull.entry(due, NOBODY));
         }
     }
 

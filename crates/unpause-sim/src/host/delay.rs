@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::state::{DELAYED, Host, KIND_SHIFT};
-use crate::engine::heap::Entry;
+use super::state::Host;
+use super::timer::Timer;
 use crate::engine::window::Window;
 use crate::fabric::packet::{Kind, Packet};
 
@@ -24,7 +24,7 @@ impl Host {
             // What comes again of a flow that is complete is not held back.
             Some((of, delay)) if of == flow && delay > Time::ZERO => {
                 let place = self.delayed.insert(*packet) as u32;
-                let entry = Entry::new(now + delay, flow, DELAYED << KIND_SHIFT | place);
+                let entry = Timer::Delayed(place).entry(now + delay, flow);
                 self.timers.push(entry);
             }
             _ => self.receive(now, packet, window),

@@ -54,6 +54,7 @@ mod stuck;
 mod tcp;
 mod tcp_receive;
 mod tcp_send;
+mod timer;
 mod waits;
 pub mod window;
 
@@ -62,10 +63,8 @@ pub use state::Host;
 use retries::NOBODY;
 use selective::recovery;
 use sender::{Carries, Pace, Sender};
-use state::{
-    BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, PULLS, RECEIVER, SENDER, TCP_RECEIVER,
-    TCP_SENDER, arm_receiver, arm_sender, first_start, reserve_first,
-};
+use state::{Counters, arm_receiver, arm_sender, first_start, reserve_first};
+use timer::Timer;
 
 impl Host {
     #[inline(always)]
@@ -221,10 +220,9 @@ impl Host {
 
     fn on_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let entry = self.timers.pop().expect("a timer is due");
-        let slot = entry.payload() & !(u32::MAX << KIND_SHIFT);
         let flow = entry.key();
-        match entry.payload() >> KIND_SHIFT {
-            SENDER => {
+        match Timer::of(entry) {
+            Timer::Sender(slot) => {
                 let Some(sender) = self.senders.get_mut(slot as usize) else {
                     return;
                 };
@@ -250,7 +248,7 @@ impl Host {
                     arm_sender(&mut self.timers, sender, slot);
                 }
             }
-            RECEIVER => {
+            Timer::Receiver(slot) => {
                 let Some(receiver) = self.receivers.get_mut(slot as usize) else {
                     return;
                 };
@@ -275,18 +273,19 @@ impl Host {
                     arm_receiver(&mut self.timers, receiver, slot);
                 }
             }
-            TCP_SENDER => self.on_tcp_sender_timer(now, slot, flow, window),
-            TCP_RECEIVER => self.on_tcp_receiver_timer(now, slot, flow, window),
-            DELAYED => self.on_delayed(now, slot, window),
-            BUFFER => self.on_buffer(now, slot, window),
-            NOTIFICATION => {
+            Timer::TcpSender(slot) => self.on_tcp_sender_timer(now, slot, flow, window),
+            Timer::TcpReceiver(slot) => self.on_tcp_receiver_timer(now, slot, flow, window),
+            Timer::Delayed(place) => self.on_delayed(now, place, window),
+            Timer::Buffer(what) => self.on_buffer(now, what, window),
+            Timer::Notification => {
                 if let Some(packet) = self.notified.pop_front() {
                     self.on_notification(now, &packet, window);
                 }
             }
-            _ if slot == PULLS => self.on_pull_timer(now, window),
-            _ if self.sends_update(now, slot, window) || self.sends_again(now, slot, window) => {}
-            _ => self.on_pause_expiry(now, slot as u8 & 7, window),
+            Timer::Pull => self.on_pull_timer(now, window),
+            Timer::CreditUpdate { nic } => self.send_update(now, nic, window),
+            Timer::Retry { nic } => self.send_again(now, nic, window),
+            Timer::Pause { class, .. } => self.on_pause_expiry(now, class, window),
         }
     }
 

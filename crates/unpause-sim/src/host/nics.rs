@@ -10,9 +10,8 @@ use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use super::sender::{Carries, Pace};
 use super::sprayed::Sprayed;
-use super::state::{
-    DELAYED, Host, KIND_SHIFT, NOTIFICATION, Nic, PAUSE, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
-};
+use super::state::{Host, Nic};
+use super::timer::Timer;
 use crate::fabric::packet::{FORWARD, Kind, Packet};
 use crate::fabric::ports::GlobalPort;
 use crate::fabric::{NodeId, PortId};
@@ -200,44 +199,46 @@ impl Host {
         LinkSpeed::of(sum.min(LinkSpeed::MAX)).unwrap_or(self.line_speed(plan))
     }
 
-    /// The NIC that a timer is about.
-    fn nic_of_timer(&self, payload: u32, plan: &Plan<'_>) -> Option<PortId> {
-        let slot = payload & !(u32::MAX << KIND_SHIFT);
-        match payload >> KIND_SHIFT {
-            SENDER => self.nic_of_sender(slot, plan),
-            RECEIVER => {
+    /// The NIC that a timer is about, if that is not the one at hand.
+    fn nic_of_timer(&self, timer: Timer, plan: &Plan<'_>) -> Option<PortId> {
+        match timer {
+            Timer::Sender(slot) => self.nic_of_sender(slot, plan),
+            Timer::Receiver(slot) => {
                 let receiver = self.receivers.get(slot as usize)?;
                 let flow = (receiver.flow, receiver.source_port());
                 Some(self.nic_towards(receiver.src(), flow, true, plan))
             }
-            TCP_SENDER => {
+            Timer::TcpSender(slot) => {
                 let sender = self.tcp.senders.get(slot as usize)?;
                 let flow = (sender.flow, sender.spec.source_port);
                 Some(self.nic_towards(sender.spec.dst, flow, false, plan))
             }
-            TCP_RECEIVER => {
+            Timer::TcpReceiver(slot) => {
                 let receiver = self.tcp.receivers.get(slot as usize)?;
                 let flow = (receiver.flow, receiver.spec.source_port);
                 Some(self.nic_towards(receiver.spec.src, flow, true, plan))
             }
-            DELAYED => {
-                let packet = self.delayed.get(slot as usize)?;
+            Timer::Delayed(place) => {
+                let packet = self.delayed.get(place as usize)?;
                 Some(self.nic_of(packet, plan))
             }
-            NOTIFICATION => {
+            Timer::Notification => {
                 let packet = self.notified.front()?;
                 Some(self.nic_of(packet, plan))
             }
-            PAUSE => Some((slot >> 3) as PortId),
-            _ => None,
+            Timer::Pause { nic, .. } | Timer::Retry { nic } | Timer::CreditUpdate { nic } => {
+                Some(nic)
+            }
+            // Such hosts have one NIC.
+            Timer::Pull | Timer::Buffer(_) => None,
         }
     }
 
     /// Works with the NIC that the first timer is about.
     #[cold]
     pub(super) fn turn_to_timer(&mut self, plan: &Plan<'_>) {
-        let payload = self.timers.peek().map(|entry| entry.payload());
-        let nic = payload.and_then(|payload| self.nic_of_timer(payload, plan));
+        let timer = self.timers.peek().map(Timer::of);
+        let nic = timer.and_then(|timer| self.nic_of_timer(timer, plan));
         self.turn_to(nic.unwrap_or(self.number));
     }
 

@@ -3,8 +3,8 @@
 use unpause_protocols::flow_control::pfc::Change;
 use unpause_protocols::units::Time;
 
-use super::state::{Host, KIND_SHIFT, PAUSE};
-use crate::engine::heap::Entry;
+use super::state::Host;
+use super::timer::Timer;
 use crate::engine::window::Window;
 use crate::link::pause::{PendingPause, Place};
 use crate::plan::Plan;
@@ -53,8 +53,9 @@ impl Host {
     /// Sets a timer for the end of a PAUSE of `class`, if there is to be one.
     fn arm_expiry(&mut self, class: u8, due: Option<Time>) {
         if let Some(due) = due {
-            let payload = PAUSE << KIND_SHIFT | u32::from(self.number) << 3 | u32::from(class);
-            self.timers.push(Entry::new(due, class.into(), payload));
+            let nic = self.number;
+            let entry = Timer::Pause { nic, class }.entry(due, class.into());
+            self.timers.push(entry);
         }
     }
 

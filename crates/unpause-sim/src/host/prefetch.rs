@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use super::Host;
-use super::state::{KIND_SHIFT, SENDER};
+use super::tcp::TCP;
 use crate::engine::window::Window;
 use crate::fabric::packet::Kind;
 use crate::prefetch::{prefetch, prefetch_first, prefetch_front};
@@ -65,7 +65,7 @@ impl Host {
     }
 
     fn prefetch_sender(&self, slot: u32) {
-        if slot >> KIND_SHIFT == SENDER
+        if slot & TCP == 0
             && let Some(sender) = self.senders.get(slot as usize)
         {
             prefetch(sender);

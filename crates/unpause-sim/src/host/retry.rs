@@ -2,15 +2,10 @@
 
 use unpause_protocols::units::Time;
 
-use super::state::{Host, KIND_SHIFT, PAUSE, PULLS};
-use crate::engine::heap::Entry;
+use super::state::Host;
+use super::timer::Timer;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-
-/// This bit distinguishes a timer of a NIC that may have to resend from one for the end of a PAUSE.
-const RETRY: u32 = 1 << (KIND_SHIFT - 2);
-/// That bit and the one for updates of credits.
-const FLAGS: u32 = 0b11 << (KIND_SHIFT - 2);
 
 impl Host {
     /// Sets timers for NICs that may have to resend.
@@ -18,23 +13,14 @@ impl Host {
     #[inline(never)]
     pub(super) fn take_wakes(&mut self, window: &mut Window<'_, '_>) {
         for (due, nic) in window.take_wakes() {
-            let payload = PAUSE << KIND_SHIFT | RETRY | u32::from(nic) << 3;
-            self.timers.push(Entry::new(due, nic.into(), payload));
+            let entry = Timer::Retry { nic }.entry(due, nic.into());
+            self.timers.push(entry);
         }
     }
 
-    /// Resends if the timer of this slot was for that. Returns whether it was.
+    /// The timer of a NIC that may have to resend is due.
     #[cold]
-    pub(super) fn sends_again(
-        &mut self,
-        now: Time,
-        slot: u32,
-        window: &mut Window<'_, '_>,
-    ) -> bool {
-        if slot == PULLS || slot & FLAGS != RETRY {
-            return false;
-        }
-        let nic = ((slot & !RETRY) >> 3) as PortId;
+    pub(super) fn send_again(&mut self, now: Time, nic: PortId, window: &mut Window<'_, '_>) {
         debug_assert_eq!(nic, self.number);
         let busy_until = window.send_again(now, (self.id, nic));
         if busy_until > self.nic.end.busy_until {
@@ -48,6 +34,5 @@ impl Host {
                 }
             }
         }
-        true
     }
 }

@@ -10,7 +10,8 @@ use super::connections::Was;
 use super::selective::{self, recovery};
 use super::sender::{Carries, Pace};
 use super::sprayed::trimmed_number;
-use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
+use super::state::{Host, arm_receiver, arm_sender};
+use super::timer::Timer;
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
 use crate::engine::log::{Log, SenderEnd};
@@ -381,9 +382,8 @@ impl Host {
             return self.on_notification(now, packet, window);
         }
         self.notified.push_back(*packet);
-        let payload = NOTIFICATION << KIND_SHIFT;
-        self.timers
-            .push(Entry::new(now + reaction, packet.flow, payload));
+        let entry = Timer::Notification.entry(now + reaction, packet.flow);
+        self.timers.push(entry);
     }
 
     pub(super) fn on_notification(

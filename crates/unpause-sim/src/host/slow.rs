@@ -3,18 +3,11 @@
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::units::Time;
 
-use super::state::{BUFFER, Host, KIND_SHIFT};
-use crate::engine::heap::Entry;
+use super::state::Host;
+use super::timer::{BufferTimer, Timer};
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::plan::Plan;
-
-// What a timer is for; behind these, the PAUSE of a class is to be repeated.
-const TAKEN: u32 = 0;
-const PFC: u32 = 1;
-const REFRESH: u32 = 2;
-const STORM_BEGINS: u32 = 100;
-const STORM_ENDS: u32 = 101;
 
 impl Host {
     /// A data packet has arrived, and some flow of this host is delayed, or the host may be slow.
@@ -69,29 +62,30 @@ impl Host {
         let Some(buffer) = &self.buffer else { return };
         if let Some(packet) = buffer.packets.front() {
             let at = buffer.taken(now, packet.bytes.into(), self.nic.end.transmitter.speed);
-            self.set_buffer_timer(at, TAKEN);
+            self.set_buffer_timer(at, BufferTimer::Taken);
         }
     }
 
-    fn set_buffer_timer(&mut self, at: Time, what: u32) {
+    fn set_buffer_timer(&mut self, at: Time, what: BufferTimer) {
         if !at.is_never() {
-            self.timers
-                .push(Entry::new(at, what, BUFFER << KIND_SHIFT | what));
+            let entry = Timer::Buffer(what).entry(at, what.number());
+            self.timers.push(entry);
         }
     }
 
     /// A timer of the buffer is due.
-    pub(super) fn on_buffer(&mut self, now: Time, what: u32, window: &mut Window<'_, '_>) {
+    pub(super) fn on_buffer(&mut self, now: Time, what: BufferTimer, window: &mut Window<'_, '_>) {
         match what {
-            TAKEN => self.on_taken(now, window),
-            PFC => {
+            BufferTimer::Taken => self.on_taken(now, window),
+            BufferTimer::Pfc => {
                 if let Some(buffer) = &mut self.buffer {
                     buffer.waits = false;
                 }
                 self.send_pfc(now, window);
             }
-            STORM_BEGINS | STORM_ENDS => self.on_storm(now, what == STORM_BEGINS, window),
-            class => self.refresh_pfc(now, (class - REFRESH) as u8, window),
+            BufferTimer::Refresh { class } => self.refresh_pfc(now, class, window),
+            BufferTimer::StormBegins => self.on_storm(now, true, window),
+            BufferTimer::StormEnds => self.on_storm(now, false, window),
         }
     }
 
@@ -100,8 +94,8 @@ impl Host {
         let host = self.id;
         let storms = plan.config.events.storms.iter();
         for storm in storms.filter(|it| it.host == host) {
-            self.set_buffer_timer(storm.start, STORM_BEGINS);
-            self.set_buffer_timer(storm.stop, STORM_ENDS);
+            self.set_buffer_timer(storm.start, BufferTimer::StormBegins);
+            self.set_buffer_timer(storm.stop, BufferTimer::StormEnds);
         }
         self.timers.next_time()
     }
@@ -169,7 +163,7 @@ impl Host {
         }
         self.nic.end.request_pfc(class, action);
         let refresh = buffer.classes[usize::from(class)].ingress.next_timer();
-        self.set_buffer_timer(refresh, REFRESH + u32::from(class));
+        self.set_buffer_timer(refresh, BufferTimer::Refresh { class });
         self.send_pfc(now, window);
     }
 
@@ -189,7 +183,7 @@ impl Host {
         }
         if self.nic.end.has_pfc() && !std::mem::replace(&mut buffer.waits, true) {
             let free = self.nic.end.busy_until;
-            self.set_buffer_timer(free, PFC);
+            self.set_buffer_timer(free, BufferTimer::Pfc);
         }
     }
 }

@@ -17,9 +17,10 @@ use super::selective::Selective;
 use super::sender::Sender;
 use super::shares::Shares;
 use super::tcp::Tcp;
+use super::timer::Timer;
 use crate::config::NicModel;
 use crate::engine::batch::FlowStart;
-use crate::engine::heap::{Entry, Heap};
+use crate::engine::heap::Heap;
 use crate::engine::ring::Ring;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::GlobalPort;
@@ -44,7 +45,7 @@ use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 /// `run` looks at four times, `timers`, the first packet of its inbox, [`Nic::at`] and `rare_at`, and handles what is due first,
 /// until all of them are at the end of the window or later. What is due at one instant, it handles in this order:
 ///
-/// 1. timers, in the order of [`Entry`]: of flows by number, of a flow by kind ([`SENDER`], [`RECEIVER`], ...). So a mechanism
+/// 1. timers, in the order of [`Entry`](crate::engine::heap::Entry): of flows by number, of a flow by kind ([`Timer`]). So a mechanism
 ///    has its timer before anything arrives for its flow;
 /// 2. packets that arrive; with several NICs, by port;
 /// 3. PAUSEs that take effect;
@@ -266,28 +267,13 @@ pub(super) struct Counters {
     pub tx_bytes: u64,
 }
 
-// Timer entries: the kind in the upper three bits of the payload, a slot or class below. What is due
-// for a flow at one instant happens in this order.
-pub(super) const SENDER: u32 = 0;
-pub(super) const RECEIVER: u32 = 1;
-pub(super) const PAUSE: u32 = 2;
-pub(super) const NOTIFICATION: u32 = 3;
-pub(super) const TCP_SENDER: u32 = 4;
-pub(super) const TCP_RECEIVER: u32 = 5;
-pub(super) const DELAYED: u32 = 6;
-pub(super) const BUFFER: u32 = 7;
-pub(super) const KIND_SHIFT: u32 = 29;
-
-/// Among the timers of PAUSE, that of a host's pacer of credits: no class has this number.
-pub(super) const PULLS: u32 = (1 << KIND_SHIFT) - 1;
-
 /// Has the timer of the flow in `slot` run out when it is due, if it would run out later.
 #[inline(always)]
 pub(super) fn arm_sender(timers: &mut Heap, sender: &mut Sender, slot: u32) {
     let due = sender.next_timer();
     if due < sender.timer_at {
         sender.timer_at = due;
-        timers.push(Entry::new(due, sender.flow, SENDER << KIND_SHIFT | slot));
+        timers.push(Timer::Sender(slot).entry(due, sender.flow));
     }
 }
 
@@ -297,8 +283,7 @@ pub(super) fn arm_receiver(timers: &mut Heap, receiver: &mut Receiver, slot: u32
     let due = receiver.notification_point.next_timer();
     if due < receiver.timer_at {
         receiver.timer_at = due;
-        let payload = RECEIVER << KIND_SHIFT | slot;
-        timers.push(Entry::new(due, receiver.flow, payload));
+        timers.push(Timer::Receiver(slot).entry(due, receiver.flow));
     }
 }
 

@@ -7,10 +7,11 @@
 
 use unpause_protocols::units::Time;
 
-use super::state::{Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
+use super::state::Host;
 use super::tcp::receiver::Reply;
 use super::tcp::sender::Sender;
 use super::tcp::{REPLIES, TCP};
+use super::timer::Timer;
 use crate::config::{AckPriority, Qdisc};
 use crate::engine::batch::FlowStart;
 use crate::engine::heap::Entry;
@@ -311,8 +312,8 @@ impl Host {
         let due = sender.next_timer();
         if due < sender.timer_at {
             sender.timer_at = due;
-            let payload = TCP_SENDER << KIND_SHIFT | slot;
-            self.timers.push(Entry::new(due, sender.flow, payload));
+            let entry = Timer::TcpSender(slot).entry(due, sender.flow);
+            self.timers.push(entry);
         }
     }
 
@@ -321,8 +322,8 @@ impl Host {
         let due = receiver.next_timer();
         if due < receiver.timer_at {
             receiver.timer_at = due;
-            let payload = TCP_RECEIVER << KIND_SHIFT | slot;
-            self.timers.push(Entry::new(due, receiver.flow, payload));
+            let entry = Timer::TcpReceiver(slot).entry(due, receiver.flow);
+            self.timers.push(entry);
         }
     }
 
