@@ -26,6 +26,7 @@ mod feedback;
 mod following;
 mod gates;
 mod grants;
+mod item;
 mod job_steps;
 pub mod layout;
 mod link_state;

@@ -3,11 +3,10 @@
 use unpause_protocols::units::Time;
 
 use super::datagrams::no_repair;
+use super::item::{Handle, Item};
 use super::selective::recovery;
 use super::sender::{Carries, Pace};
 use super::state::{Host, arm_sender};
-use super::tcp::{ACKS, TCP};
-use crate::engine::heap::Entry;
 use crate::engine::log::Log;
 use crate::engine::window::Window;
 use crate::fabric::packet::{INT, Packet};
@@ -27,12 +26,13 @@ impl Host {
             sender.pace = Pace::Ready;
             self.nic.classes[sender.class as usize]
                 .ready
-                .push_back(slot);
+                .push_back(Item::Roce(slot).handle());
             self.nic.end.backlog |= 1 << sender.class;
             self.nic.at = self.nic.at.min(self.nic.end.busy_until);
         } else {
             sender.pace = Pace::Until(start);
-            self.nic.pacing.push(Entry::new(start, sender.flow, slot));
+            let entry = Item::Roce(slot).entry(start, sender.flow);
+            self.nic.pacing.push(entry);
             self.nic.at = self.nic.at.min(start);
         }
     }
@@ -67,7 +67,7 @@ impl Host {
         if first {
             self.nic.classes[class as usize]
                 .ready
-                .push_front(ACKS | u32::from(class));
+                .push_front(Item::Acks(class).handle());
             self.nic.end.backlog |= 1 << class;
             if !paused {
                 self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
@@ -82,7 +82,7 @@ impl Host {
         if !self.nic.acks[class as usize].is_empty() {
             self.nic.classes[class as usize]
                 .ready
-                .push_front(ACKS | u32::from(class));
+                .push_front(Item::Acks(class).handle());
             self.nic.end.backlog |= 1 << class;
         }
         self.transmit(now, class, &packet, window);
@@ -144,7 +144,7 @@ impl Host {
     }
 
     #[inline]
-    fn next_to_send(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+    fn next_to_send(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
         let found = self.next_ready(now, window);
         match found {
             None if self.hpcc_nic => self.next_in_list(now, window),
@@ -156,7 +156,7 @@ impl Host {
     /// and in the reckoning of turns, until a search comes by one of them; then they go, and that which was found
     /// keeps its turn at its new place.
     #[cold]
-    fn next_in_list(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+    fn next_in_list(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
         let count = self.nic.list.len();
         let mut first_over = None;
         let mut found = None;
@@ -177,7 +177,7 @@ impl Host {
             found = self.clear_list(first, found, window.log);
         }
         self.nic.served = found.unwrap_or(self.nic.served);
-        found.map(|place| self.nic.list[place])
+        found.map(|place| Item::Roce(self.nic.list[place]).handle())
     }
 
     /// Forgets the flows in the list, from place `first` on, that are over; answers where what was at `found` is.
@@ -227,15 +227,22 @@ impl Host {
             let packet = self.nic.control.pop();
             let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
-        } else if let Some(slot) = alone.or_else(|| self.next_to_send(now, window)) {
-            if slot & TCP != 0 {
-                if slot & ACKS == ACKS {
-                    self.send_waiting_ack(now, (slot & !ACKS) as u8, window);
+        } else if let Some(handle) = alone.or_else(|| self.next_to_send(now, window)) {
+            let slot = match handle.item() {
+                Item::Roce(slot) => slot,
+                Item::Tcp(slot) => {
+                    self.send_tcp(now, slot, window);
                     return self.set_nic(now);
                 }
-                self.send_tcp(now, slot, window);
-                return self.set_nic(now);
-            }
+                Item::Replies(class) => {
+                    self.send_reply(now, class, window);
+                    return self.set_nic(now);
+                }
+                Item::Acks(class) => {
+                    self.send_waiting_ack(now, class, window);
+                    return self.set_nic(now);
+                }
+            };
             let mut sender = &mut self.senders[slot as usize];
             let class = sender.class;
             let timeout = window.plan.config.host.retransmit_timeout;
@@ -280,15 +287,19 @@ impl Host {
 
     /// Moves flows whose rate limiters have come to allow a packet into the round-robin; answers the one that may
     /// send, if it is the only one, which spares it the way through.
-    fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+    fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
         while self.nic.pacing.next_time() <= now
             && let Some(entry) = self.nic.pacing.pop()
         {
-            let slot = entry.payload();
-            if slot & TCP != 0 {
-                self.release_tcp(now, slot, window);
-                continue;
-            }
+            let handle = Handle::of(entry);
+            let slot = match handle.item() {
+                Item::Roce(slot) => slot,
+                Item::Tcp(slot) => {
+                    self.release_tcp(now, slot, window);
+                    continue;
+                }
+                Item::Replies(_) | Item::Acks(_) => unreachable!("no rate limiter holds them back"),
+            };
             let Some(sender) = self.senders.get_mut(slot as usize) else {
                 continue;
             };
@@ -299,7 +310,7 @@ impl Host {
             let paused = self.nic.end.paused != 0 || self.has_link_credits;
             let waits = paused || !self.nic.control.is_empty();
             if !others && !waits && sender.next_start <= now && sender.has_packet(now) {
-                return Some(slot);
+                return Some(handle);
             }
             self.enqueue(slot);
         }
@@ -317,7 +328,7 @@ impl Host {
     }
 
     /// The flow whose turn it is, out of the round-robin.
-    fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+    fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
         loop {
             if self.has_link_credits {
                 self.look_at_credits(now, window);
@@ -330,19 +341,20 @@ impl Host {
                 false => 7 - eligible.leading_zeros() as usize,
                 true => self.by_share(eligible),
             };
-            let slot = self.nic.classes[class].ready.pop_front()?;
+            let handle = self.nic.classes[class].ready.pop_front()?;
             if self.nic.classes[class].ready.is_empty() {
                 self.nic.end.backlog &= !(1 << class);
             }
-            if slot & TCP != 0 {
-                if slot & ACKS == ACKS {
-                    return Some(slot);
+            let slot = match handle.item() {
+                Item::Roce(slot) => slot,
+                Item::Tcp(slot) => {
+                    if self.tcp_may_send(now, slot, class as u8, window) {
+                        return Some(handle);
+                    }
+                    continue;
                 }
-                if self.tcp_may_send(now, slot, class as u8, window) {
-                    return Some(slot);
-                }
-                continue;
-            }
+                Item::Replies(_) | Item::Acks(_) => return Some(handle),
+            };
             let sender = &mut self.senders[slot as usize];
             debug_assert_eq!(sender.pace, Pace::Ready);
             sender.pace = Pace::Idle;
@@ -356,7 +368,7 @@ impl Host {
                 self.enqueue(slot);
                 continue;
             }
-            return Some(slot);
+            return Some(handle);
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
+use super::item::{Handle, Item};
 use super::sender::{Carries, Pace};
 use super::sprayed::Sprayed;
 use super::state::{Host, Nic};
@@ -164,20 +165,26 @@ impl Host {
             return;
         }
         let waiting = std::mem::take(&mut self.nic.classes[usize::from(class)].ready);
-        let (sprayed, rest): (VecDeque<u32>, _) =
-            waiting.into_iter().partition(|flow| self.is_sprayed(*flow));
+        let (sprayed, rest): (VecDeque<Handle>, _) = waiting
+            .into_iter()
+            .partition(|handle| self.is_sprayed(handle.item()));
         self.nic.classes[usize::from(class)].ready = rest;
         if self.nic.classes[usize::from(class)].ready.is_empty() {
             self.nic.end.backlog &= !(1 << class);
         }
-        for slot in sprayed {
-            self.senders[slot as usize].pace = Pace::Idle;
-            self.enqueue_next(now, slot, plan);
+        for handle in sprayed {
+            if let Item::Roce(slot) = handle.item() {
+                self.senders[slot as usize].pace = Pace::Idle;
+                self.enqueue_next(now, slot, plan);
+            }
         }
     }
 
-    /// True if packets of the flow in `slot` take paths of their own.
-    pub(super) fn is_sprayed(&self, slot: u32) -> bool {
+    /// True of a flow whose packets take paths of their own.
+    pub(super) fn is_sprayed(&self, item: Item) -> bool {
+        let Item::Roce(slot) = item else {
+            return false;
+        };
         let selective = self.selective.as_ref();
         selective.is_some_and(|it| it.paths_of(slot).is_some())
     }

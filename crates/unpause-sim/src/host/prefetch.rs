@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use super::Host;
-use super::tcp::TCP;
+use super::item::{Handle, Item};
 use crate::engine::window::Window;
 use crate::fabric::packet::Kind;
 use crate::prefetch::{prefetch, prefetch_first, prefetch_front};
@@ -40,8 +40,10 @@ impl Host {
     fn prefetch_packets(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch_packets(self.id);
         window.inboxes.prefetch_push(self.nic.end.transmitter.peer);
-        if let Some(entry) = self.nic.pacing.peek() {
-            self.prefetch_sender(entry.payload());
+        if let Some(entry) = self.nic.pacing.peek()
+            && let Item::Roce(slot) = Handle::of(entry).item()
+        {
+            self.prefetch_sender(slot);
         }
         for class in &self.nic.classes {
             prefetch_first(class.ready.as_slices().0);
@@ -65,9 +67,7 @@ impl Host {
     }
 
     fn prefetch_sender(&self, slot: u32) {
-        if slot & TCP == 0
-            && let Some(sender) = self.senders.get(slot as usize)
-        {
+        if let Some(sender) = self.senders.get(slot as usize) {
             prefetch(sender);
         }
     }

@@ -7,13 +7,13 @@ use unpause_protocols::units::Time;
 
 use super::ack_info::{AckInfo, Trim};
 use super::connections::Was;
+use super::item::Item;
 use super::selective::{self, recovery};
 use super::sender::{Carries, Pace};
 use super::sprayed::trimmed_number;
 use super::state::{Host, arm_receiver, arm_sender};
 use super::timer::Timer;
 use crate::config::AckPriority;
-use crate::engine::heap::Entry;
 use crate::engine::log::{Log, SenderEnd};
 use crate::engine::window::Window;
 use crate::fabric::packet::{ACK_REQUEST, CE, ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
@@ -434,7 +434,7 @@ impl Host {
             Pace::Idle if sender.has_packet(now) => self.enqueue(slot),
             Pace::Until(at) if sender.next_start < at => {
                 sender.pace = Pace::Until(sender.next_start);
-                let entry = Entry::new(sender.next_start, sender.flow, slot);
+                let entry = Item::Roce(slot).entry(sender.next_start, sender.flow);
                 self.nic.pacing.push(entry);
                 self.nic.at = self.nic.at.min(entry.time().max(self.nic.end.busy_until));
             }

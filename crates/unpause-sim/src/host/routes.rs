@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 
+use super::item::{Handle, Item};
 use super::sender::Pace;
 use super::state::{Host, Nic};
-use super::tcp::TCP;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
@@ -24,17 +24,19 @@ impl Host {
         self.routes = routes;
         let mut moved = self.nics_of_flows(window.plan);
         // A sprayed flow may wait at another NIC than the one that it would be put to now.
-        moved.retain(|flow, nic| before[flow] != *nic || self.is_sprayed(*flow));
+        moved.retain(|item, nic| before[item] != *nic || self.is_sprayed(*item));
         for nic in 0..self.nics() {
             self.turn_to(nic);
             self.nic.remove(&moved);
             self.nic.end.busy_until = self.nic.end.busy_until.max(now);
         }
-        for (flow, nic) in moved {
+        for (item, nic) in moved {
             self.turn_to(nic);
-            match flow & TCP {
-                0 => self.queue_again(flow),
-                _ => self.queue_tcp_again(now, flow & !TCP, window),
+            match item {
+                Item::Roce(slot) => self.queue_again(slot),
+                Item::Tcp(slot) => self.queue_tcp_again(now, slot, window),
+                // They are of no flow.
+                Item::Replies(_) | Item::Acks(_) => {}
             }
         }
         for nic in 0..self.nics() {
@@ -46,16 +48,16 @@ impl Host {
         }
     }
 
-    /// The NIC of each flow that this host sends, by its slot, with [`TCP`] for TCP's.
-    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<u32, PortId> {
+    /// The NIC of each flow that this host sends.
+    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<Item, PortId> {
         let roce = self.senders.iter().filter_map(|(slot, _)| {
             let slot = slot as u32;
-            Some((slot, self.nic_of_sender(slot, plan)?))
+            Some((Item::Roce(slot), self.nic_of_sender(slot, plan)?))
         });
         let tcp = self.tcp.senders.iter().map(|(slot, it)| {
             let flow = (it.flow, it.spec.source_port);
             let nic = self.nic_towards(it.spec.dst, flow, false, plan);
-            (TCP | slot as u32, nic)
+            (Item::Tcp(slot as u32), nic)
         });
         roce.chain(tcp).collect()
     }
@@ -75,20 +77,22 @@ impl Host {
 
 impl Nic {
     /// These flows wait here no more.
-    fn remove(&mut self, flows: &BTreeMap<u32, PortId>) {
+    fn remove(&mut self, flows: &BTreeMap<Item, PortId>) {
+        let in_list = |slot: &u32| flows.contains_key(&Item::Roce(*slot));
         for (class, it) in self.classes.iter_mut().enumerate() {
-            it.ready.retain(|flow| !flows.contains_key(flow));
+            it.ready
+                .retain(|handle| !flows.contains_key(&handle.item()));
             if it.ready.is_empty() {
                 self.end.backlog &= !(1 << class);
             }
         }
         let places = self.list.iter().zip(0..);
-        let gone = places.filter(|(flow, place)| *place <= self.served && flows.contains_key(flow));
+        let gone = places.filter(|(slot, place)| *place <= self.served && in_list(slot));
         self.served = self.served.saturating_sub(gone.count());
-        self.list.retain(|flow| !flows.contains_key(flow));
+        self.list.retain(|slot| !in_list(slot));
         let mut pacing = Heap::default();
         while let Some(entry) = self.pacing.pop() {
-            if !flows.contains_key(&entry.payload()) {
+            if !flows.contains_key(&Handle::of(entry).item()) {
                 pacing.push(entry);
             }
         }

@@ -9,6 +9,7 @@ use unpause_protocols::units::Time;
 
 use super::gates::Waiting;
 use super::grants::Credits;
+use super::item::Handle;
 use super::ranks::Ranks;
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
@@ -159,10 +160,10 @@ pub struct Host {
 pub(super) struct Class {
     #[show(nested)]
     pub counters: Counters,
-    /// Flows that may send, in turn: slots of senders, or what [`Host::tcp`] puts there.
+    /// What may send, in turn.
     #[show(same = ready.len())]
-    #[show(by = ready.iter().for_each(|slot| slot.show_same(ledger)))]
-    pub ready: VecDeque<u32>,
+    #[show(by = ready.iter().for_each(|handle| handle.show_same(ledger)))]
+    pub ready: VecDeque<Handle>,
     /// PAUSE that it obeys.
     #[show(nested)]
     pub pause: PauseState,
@@ -187,8 +188,8 @@ pub(super) struct Nic {
     #[show(nested)]
     pub classes: Vec<Class>,
     // What few packets touch.
-    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them among flows that may
-    /// send.
+    /// ACKs and NAKs that share the classes of data, by class; [`Acks`](super::item::Item::Acks) stands for them among
+    /// flows that may send.
     #[show(nested)]
     pub acks: Vec<Ring>,
     /// TCP's SYNs, SYN-ACKs, ACKs and FINs, by class, as far as there have been any; with [`Qdisc::Pfifo`] segments, too.

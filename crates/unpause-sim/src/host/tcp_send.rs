@@ -7,14 +7,13 @@
 
 use unpause_protocols::units::Time;
 
+use super::item::Item;
 use super::state::Host;
 use super::tcp::receiver::Reply;
 use super::tcp::sender::Sender;
-use super::tcp::{REPLIES, TCP};
 use super::timer::Timer;
 use crate::config::{AckPriority, Qdisc};
 use crate::engine::batch::FlowStart;
-use crate::engine::heap::Entry;
 use crate::engine::log::Log;
 use crate::engine::window::Window;
 use crate::fabric::packet::{ECE, Kind, Packet};
@@ -124,7 +123,7 @@ impl Host {
     /// Puts what waits in `replies` into the round-robin: first, or in turn with flows of RoCE if it is a FIFO of
     /// all that TCP sends.
     fn put_replies(&mut self, class: u8) {
-        let handle = TCP | REPLIES | u32::from(class);
+        let handle = Item::Replies(class).handle();
         let ready = &mut self.nic.classes[class as usize].ready;
         match self.tcp.qdisc {
             Qdisc::Fq => ready.push_front(handle),
@@ -150,7 +149,7 @@ impl Host {
         };
         sender.queued = true;
         if sender.next_start > free_at {
-            let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
+            let entry = Item::Tcp(slot).entry(sender.next_start, sender.flow);
             self.nic.pacing.push(entry);
             self.nic.at = self.nic.at.min(entry.time());
         } else {
@@ -158,8 +157,8 @@ impl Host {
             sender.class = class;
             let ready = &mut self.nic.classes[class as usize].ready;
             match sender.is_in_burst() {
-                true => ready.push_front(TCP | slot),
-                false => ready.push_back(TCP | slot),
+                true => ready.push_front(Item::Tcp(slot).handle()),
+                false => ready.push_back(Item::Tcp(slot).handle()),
             }
             self.nic.end.backlog |= 1 << class;
             self.nic.at = self.nic.at.min(free_at);
@@ -175,7 +174,7 @@ impl Host {
             }
             if sender.next_start > now {
                 sender.queued = true;
-                let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
+                let entry = Item::Tcp(slot).entry(sender.next_start, sender.flow);
                 self.nic.pacing.push(entry);
                 // Rate limiters are looked at when the port is free.
                 self.nic.at = self.nic.at.min(entry.time().max(self.nic.end.busy_until));
@@ -191,8 +190,7 @@ impl Host {
 
     /// A rate limiter has come to allow a segment.
     #[cold]
-    pub(super) fn release_tcp(&mut self, now: Time, handle: u32, window: &mut Window<'_, '_>) {
-        let slot = handle & !TCP;
+    pub(super) fn release_tcp(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
         // While it was queued, nobody has removed it.
         self.tcp.senders[slot as usize].queued = false;
         self.enqueue_tcp(now, slot, window);
@@ -211,20 +209,16 @@ impl Host {
         self.enqueue_tcp(now, slot, window);
     }
 
-    /// True if what is at the head of the round-robin of `class` has a packet of that class. An ACK or
+    /// True if the connection at the head of the round-robin of `class` has a packet of that class. An ACK or
     /// a timeout in between may have changed that.
     #[inline(never)]
     pub(super) fn tcp_may_send(
         &mut self,
         now: Time,
-        handle: u32,
+        slot: u32,
         class: u8,
         window: &mut Window<'_, '_>,
     ) -> bool {
-        if handle & REPLIES != 0 {
-            return true;
-        }
-        let slot = handle & !TCP;
         let plan = window.plan;
         let sender = &mut self.tcp.senders[slot as usize];
         sender.queued = false;
@@ -243,20 +237,21 @@ impl Host {
         }
     }
 
-    /// Sends what [`Self::tcp_may_send`] has said yes to.
+    /// Sends the first of what waits in TCP's FIFO of a class.
     #[inline(never)]
-    pub(super) fn send_tcp(&mut self, now: Time, handle: u32, window: &mut Window<'_, '_>) {
-        if handle & REPLIES != 0 {
-            let class = handle as u8;
-            let replies = &mut self.nic.replies[class as usize];
-            let packet = replies.pop();
-            if !replies.is_empty() {
-                self.put_replies(class);
-            }
-            window.log.counts.data_packets += u64::from(packet.kind.is_data());
-            return self.transmit(now, class, &packet, window);
+    pub(super) fn send_reply(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
+        let replies = &mut self.nic.replies[class as usize];
+        let packet = replies.pop();
+        if !replies.is_empty() {
+            self.put_replies(class);
         }
-        let slot = handle & !TCP;
+        window.log.counts.data_packets += u64::from(packet.kind.is_data());
+        self.transmit(now, class, &packet, window);
+    }
+
+    /// Sends the segment of which [`Self::tcp_may_send`] has said that it may go.
+    #[inline(never)]
+    pub(super) fn send_tcp(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
         let sender = &mut self.tcp.senders[slot as usize];
         let class = sender.class;
         let Some(packet) = sender.send(now, slot, window.plan, &mut self.rng) else {

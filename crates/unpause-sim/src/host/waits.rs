@@ -2,9 +2,9 @@
 
 use unpause_protocols::units::Time;
 
+use super::item::Item;
 use super::sender::Sender;
 use super::state::Host;
-use super::tcp::TCP;
 use crate::outcome::causes::Expiry;
 use crate::outcome::held_back::{Egress, HeldBack, Pause, bytes_in};
 use crate::plan::Plan;
@@ -75,14 +75,18 @@ impl Host {
             sent,
             each,
         });
-        for &slot in ready {
-            let place = 2 * (slot & !TCP) as usize;
-            if slot & TCP != 0 {
-                if let Some(flow) = self.tcp.flow_of(slot & !TCP) {
-                    held.whole(place + 1, flow, None);
+        for handle in ready {
+            let slot = match handle.item() {
+                Item::Roce(slot) => slot,
+                Item::Tcp(slot) => {
+                    if let Some(flow) = self.tcp.flow_of(slot) {
+                        held.whole(2 * slot as usize + 1, flow, None);
+                    }
+                    continue;
                 }
-                continue;
-            }
+                Item::Replies(_) | Item::Acks(_) => continue,
+            };
+            let place = 2 * slot as usize;
             let Some(sender) = self.senders.get(slot as usize) else {
                 continue;
             };

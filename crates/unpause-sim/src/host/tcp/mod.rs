@@ -20,13 +20,6 @@ use pool::Pool;
 use receiver::Receiver;
 use sender::Sender;
 
-/// In the round-robin and behind rate limiters: the slot below is one of TCP's.
-pub const TCP: u32 = 1 << 31;
-/// Together with [`TCP`]: not a slot, but the class whose replies have something to send.
-pub const REPLIES: u32 = 1 << 30;
-/// In the round-robin, with the class below: not of TCP, but ACKs and NAKs of RoCE that wait in that class.
-pub const ACKS: u32 = 0b111 << 29;
-
 /// TCP's part of a host.
 #[derive(Debug)]
 pub struct Tcp {
@@ -104,7 +97,7 @@ impl Tcp {
             .extend(senders.filter_map(|(_, sender)| sender.end()));
     }
 
-    /// The flow sent from a slot; none for replies.
+    /// The flow sent from a slot.
     pub fn flow_of(&self, slot: u32) -> Option<u32> {
         self.senders.get(slot as usize).map(|sender| sender.flow)
     }
