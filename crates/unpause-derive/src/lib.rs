@@ -1,6 +1,6 @@
 //! `#[derive(Show)]`: which parts of a state advance with time, as words at its fields.
 //!
-//! The trait is `unpause_protocols::ledger::Show`, and values are passed to a `Ledger` of the same module, in the order of the
+//! The trait is `unpause_protocols::state_visitor::Show`, and values are passed to a `StateVisitor` of the same module, in the order of the
 //! fields. Every field needs at least one attribute; without one the struct does not compile:
 //!
 //! | attribute | the field |
@@ -12,14 +12,14 @@
 //! | `#[show(total)]` | counts what has happened, or how long: it grows, and decides nothing |
 //! | `#[show(nested)]` | is a state that has `show` itself, or a slice of such states |
 //! | `#[show(refuse_if = EXPR)]` | cannot be extrapolated if EXPR is true; then nothing of the state is shown |
-//! | `#[show(by = EXPR)]` | is shown by EXPR, which uses `ledger` |
+//! | `#[show(by = EXPR)]` | is shown by EXPR, which uses `visitor` |
 //! | `#[show(skip)]`, `#[show(skip = "why")]` | is a setting, or follows from others, or decides nothing |
 //!
 //! `same` and `deadline` also take a value: `#[show(same = flows.len())]`. In an EXPR, each field is a mutable reference of its
 //! name. A field that needs several attributes has several, but `skip` is alone.
 //!
 //! ```
-//! use unpause_protocols::ledger::Show;
+//! use unpause_protocols::state_visitor::Show;
 //! use unpause_protocols::units::Time;
 //!
 //! #[derive(Show)]
@@ -36,7 +36,7 @@
 //! A field without a word is an error:
 //!
 //! ```compile_fail
-//! use unpause_protocols::ledger::Show;
+//! use unpause_protocols::state_visitor::Show;
 //! use unpause_protocols::units::Time;
 //!
 //! #[derive(Show)]
@@ -58,7 +58,7 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Result, Token, Visibility};
 
-/// Derives `Show` of `unpause_protocols::ledger`; see the [crate](self).
+/// Derives `Show` of `unpause_protocols::state_visitor`; see the [crate](self).
 #[proc_macro_derive(Show, attributes(show))]
 pub fn derive_show(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -222,7 +222,7 @@ impl Shown {
             refusals, values, ..
         } = self;
         let refuses = (!refusals.is_empty())
-            .then(|| quote!(if #((#refusals))||* { return ledger.refuse(); }));
+            .then(|| quote!(if #((#refusals))||* { return visitor.refuse(); }));
         quote!(#refuses #(#values)*)
     }
 }
@@ -242,17 +242,17 @@ fn words(field: &Field, name: &Ident) -> Result<Vec<Word>> {
 /// Shows a value.
 fn code(word: Word, name: &Ident) -> Option<TokenStream> {
     Some(match word {
-        Word::Same(None) => quote!(#name.show_same(ledger);),
+        Word::Same(None) => quote!(#name.show_same(visitor);),
         Word::Same(Some(value)) => quote!({
             let value = #value;
-            value.show_same(ledger);
+            value.show_same(visitor);
         }),
-        Word::Time => quote!(#name.show_time(ledger);),
-        Word::Earliest => quote!(ledger.earliest(#name);),
-        Word::Deadline(None) => quote!(ledger.deadline(*#name);),
-        Word::Deadline(Some(time)) => quote!(ledger.deadline(#time);),
-        Word::Total => quote!(#name.show_total(ledger);),
-        Word::Nested => quote!(#name.show(ledger);),
+        Word::Time => quote!(#name.show_time(visitor);),
+        Word::Earliest => quote!(visitor.earliest(#name);),
+        Word::Deadline(None) => quote!(visitor.deadline(*#name);),
+        Word::Deadline(Some(time)) => quote!(visitor.deadline(#time);),
+        Word::Total => quote!(#name.show_total(visitor);),
+        Word::Nested => quote!(#name.show(visitor);),
         Word::By(code) => quote!(#code;),
         Word::RefuseIf(_) | Word::Skip => return None,
     })
@@ -271,14 +271,14 @@ fn body(input: &DeriveInput) -> Result<TokenStream> {
                 let name = &variant.ident;
                 match said(&variant.attrs)?.first() {
                     Some(Whole::Refuse) => {
-                        return Ok(quote!(Self::#name { .. } => ledger.refuse(),));
+                        return Ok(quote!(Self::#name { .. } => visitor.refuse(),));
                     }
                     Some(_) => return Err(Error::new_spanned(name, "a variant can only refuse")),
                     None => {}
                 }
                 let shown = Shown::of(&variant.fields)?;
                 let (pattern, body) = (&shown.pattern, shown.body());
-                Ok(quote!(Self::#name #pattern => { ledger.same(#number); #body }))
+                Ok(quote!(Self::#name #pattern => { visitor.same(#number); #body }))
             });
             let arms = arms.collect::<Result<Vec<_>>>()?;
             Ok(quote!(match self { #(#arms)* }))
@@ -294,13 +294,13 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new_spanned(&input.ident, message));
     }
     let body = match whole.first() {
-        Some(Whole::Refuse) => quote!(ledger.refuse();),
+        Some(Whole::Refuse) => quote!(visitor.refuse();),
         _ => body(input)?,
     };
-    let ledger = quote!(::unpause_protocols::ledger);
+    let visitor = quote!(::unpause_protocols::state_visitor);
     let mut generics = input.generics.clone();
     for parameter in generics.type_params_mut() {
-        parameter.bounds.push(syn::parse_quote!(#ledger::Show));
+        parameter.bounds.push(syn::parse_quote!(#visitor::Show));
     }
     let (of, arguments, whether) = generics.split_for_impl();
     let of_type = quote!(#arguments #whether);
@@ -311,7 +311,7 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
         unused_variables,
         reason = "no state uses all traits and words"
     )]);
-    let uses = quote!(use #ledger::{Moment as _, Same as _, Show as _, Total as _};);
+    let uses = quote!(use #visitor::{Moment as _, Same as _, Show as _, Total as _};);
     Ok(match whole.first() {
         Some(Whole::Function {
             visibility,
@@ -323,8 +323,8 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 impl #of #name #of_type {
                     #[doc = "Shows its state."]
                     #allow
-                    #visibility fn #function<__L: #ledger::Ledger>(
-                        &mut self, #arguments #comma ledger: &mut __L,
+                    #visibility fn #function<__L: #visitor::StateVisitor>(
+                        &mut self, #arguments #comma visitor: &mut __L,
                     ) {
                         #uses
                         #body
@@ -334,9 +334,9 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
         }
         _ => quote! {
             #[automatically_derived]
-            impl #of #ledger::Show for #name #of_type {
+            impl #of #visitor::Show for #name #of_type {
                 #allow
-                fn show<__L: #ledger::Ledger>(&mut self, ledger: &mut __L) {
+                fn show<__L: #visitor::StateVisitor>(&mut self, visitor: &mut __L) {
                     #uses
                     #body
                 }

@@ -1,6 +1,6 @@
-//! What a ledger hears of states whose `Show` is derived.
+//! What a visitor hears of states whose `Show` is derived.
 
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::{Rate, Time};
 
 /// Writes down what it hears, and moves on what moves.
@@ -13,7 +13,7 @@ impl Notes {
     }
 }
 
-impl Ledger for Notes {
+impl StateVisitor for Notes {
     fn same(&mut self, value: u64) {
         self.add("same", value);
     }
@@ -88,7 +88,7 @@ struct State {
     spent: Time,
     #[show(nested)]
     several: Vec<Small>,
-    #[show(by = ledger.number(7, number))]
+    #[show(by = visitor.number(7, number))]
     number: u32,
     #[show(skip = "nobody asks")]
     rest: u64,
@@ -227,7 +227,7 @@ fn types_of_all_kinds_can_be_shown() {
 #[derive(Show)]
 #[show(fn show_for(flow: u32, every: u32))]
 struct Packets {
-    #[show(by = ledger.number(flow, next))]
+    #[show(by = visitor.number(flow, next))]
     #[show(same = *next % every)]
     next: u32,
 }

@@ -12,7 +12,7 @@
 //! - [`tagging`]: what priority the sender gives its packets;
 //! - [`scheduler`]: which queue of a port sends next;
 //! - [`flow_control`]: who may transmit at all;
-//! - [`ledger`]: what of a state moves on with time;
+//! - [`state_visitor`]: what of a state moves on with time;
 //! - [`by_name`]: mechanisms and parameters by name.
 //!
 //! The owner of a state machine calls `on_timer` when `next_timer` is due, before it reports anything
@@ -48,12 +48,12 @@ pub mod by_name;
 pub mod congestion_control;
 pub mod congestion_point;
 pub mod flow_control;
-pub mod ledger;
 pub mod loss_recovery;
 pub mod notification;
 pub mod notification_point;
 pub mod pint;
 pub mod scheduler;
 pub mod spraying;
+pub mod state_visitor;
 pub mod tagging;
 pub mod units;

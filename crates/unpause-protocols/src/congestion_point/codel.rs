@@ -31,7 +31,7 @@ use rand_core::Rng;
 
 use super::ecn_sharp::over_square_root;
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// Parameters of CoDel.

@@ -25,7 +25,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// A queue length.

@@ -38,7 +38,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::{Rate, Time};
 
 /// The law by which persistent marks follow each other.
@@ -137,7 +137,7 @@ pub struct EcnSharp {
     params: Params,
     /// When a packet first waited `pst_target`, none since having waited less; or never.
     #[show(time)]
-    #[show(by = ledger.time(&mut first_above.saturating_add(params.pst_interval)))]
+    #[show(by = visitor.time(&mut first_above.saturating_add(params.pst_interval)))]
     first_above: Time,
     /// When the next mark of the episode is due.
     #[show(time)]

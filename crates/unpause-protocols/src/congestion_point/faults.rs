@@ -26,7 +26,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::{Fraction, Time};
 
 /// Packets that can be chosen: the state of every queue has room for this many.

@@ -2,8 +2,8 @@
 
 use rand_core::Rng;
 
-use crate::ledger::Show;
 use crate::notification::QcnFeedback;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// What a congestion point needs to know of a packet.

@@ -5,8 +5,8 @@
 use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
-use crate::ledger::{Ledger, Show};
 use crate::parameters::named;
+use crate::state_visitor::{Show, StateVisitor};
 use crate::units::{Rate, Time};
 
 pub mod codel;
@@ -146,7 +146,7 @@ impl CongestionPoint {
 
 /// What it has drawn is the owner's.
 impl Show for CongestionPoint {
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        dispatch!(self, it => it.show(ledger));
+    fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
+        dispatch!(self, it => it.show(visitor));
     }
 }

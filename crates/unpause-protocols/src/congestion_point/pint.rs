@@ -27,8 +27,8 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
 use crate::pint::LogCode;
+use crate::state_visitor::Show;
 use crate::units::{Fraction, Rate, Time};
 
 /// Parameters of PINT at a switch.

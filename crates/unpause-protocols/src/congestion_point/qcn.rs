@@ -36,8 +36,8 @@ use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
 use crate::jitter::jittered;
-use crate::ledger::Show;
 use crate::notification::QcnFeedback;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// How |Fb| becomes six bits.

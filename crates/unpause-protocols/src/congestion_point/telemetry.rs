@@ -20,7 +20,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// Parameters of telemetry: none.

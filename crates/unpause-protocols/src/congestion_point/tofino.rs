@@ -52,7 +52,7 @@ use rand_core::Rng;
 
 use super::ecn_sharp::{self, Instantaneous, Signal, Variant};
 use super::{Mechanism, Packet, Queue, Verdict};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// One tick of the clock.

@@ -27,7 +27,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict, red};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::{Fraction, Time};
 
 /// Parameters of WRED.

@@ -36,7 +36,7 @@
 //! - XOFF is repeated at half the pause time, as by PFC; the paper is silent.
 
 use super::pfc::{self, Action};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::{Fraction, Time};
 
 /// Which inputs a queue above XOFF marks.

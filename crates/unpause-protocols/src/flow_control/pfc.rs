@@ -27,7 +27,7 @@
 //! - Reaction times of speeds that the standard's table lacks are those of the next faster one, beyond
 //!   400 Gb/s its 463 360 bit times.
 
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::{Rate, Time};
 
 /// How long a PAUSE asks for.

@@ -20,7 +20,7 @@
 //!
 //! Packets are numbered from 0 and never wrap: a flow has less than 2^32.
 
-use crate::ledger::{Ledger, Show};
+use crate::state_visitor::{Show, StateVisitor};
 use crate::units::Time;
 
 /// A flow at its sender.
@@ -156,7 +156,7 @@ impl Sender {
     }
 
     /// Shows its state under go-back-N, of a flow that has this number.
-    pub fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, flow: u32, visitor: &mut L) {
         let Self {
             packets,
             end,
@@ -167,18 +167,18 @@ impl Sender {
             timer,
         } = self;
         let is_open = *end == *packets;
-        ledger.end(flow, packets);
-        ledger.before_end(flow, *next, *packets);
+        visitor.end(flow, packets);
+        visitor.before_end(flow, *next, *packets);
         if is_open {
             *end = *packets;
         } else {
-            ledger.before_end(flow, *end, *packets);
-            ledger.number(flow, end);
+            visitor.before_end(flow, *end, *packets);
+            visitor.number(flow, end);
         }
-        ledger.number(flow, next);
-        ledger.number(flow, highest);
-        ledger.number(flow, unacknowledged);
-        ledger.time(timer);
+        visitor.number(flow, next);
+        visitor.number(flow, highest);
+        visitor.number(flow, unacknowledged);
+        visitor.time(timer);
     }
 }
 
@@ -186,10 +186,10 @@ impl Sender {
 #[derive(Clone, Debug, Show)]
 #[show(pub fn show(flow: u32))]
 pub struct Receiver {
-    #[show(by = ledger.end(flow, packets))]
+    #[show(by = visitor.end(flow, packets))]
     pub(super) packets: u32,
-    #[show(by = ledger.before_end(flow, *expected, *packets))]
-    #[show(by = ledger.number(flow, expected))]
+    #[show(by = visitor.before_end(flow, *expected, *packets))]
+    #[show(by = visitor.number(flow, expected))]
     pub(super) expected: u32,
     /// The gap has been reported.
     // What comes next depends on how long ago that was.

@@ -23,8 +23,8 @@
 //! ns3-rdma; those that would find nothing are skipped.
 
 use super::Mechanism;
-use crate::ledger::Show;
 use crate::notification::Notification;
+use crate::state_visitor::Show;
 use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::Time;
 

@@ -1,7 +1,7 @@
 //! What every notification point is: what it is told, and what it answers.
 
-use crate::ledger::Show;
 use crate::notification::Notification;
+use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// A notification point: everything but its construction has a default that does nothing.

@@ -3,9 +3,9 @@
 //! One state machine per flow.
 
 use crate::dispatch::mechanisms;
-use crate::ledger::{Ledger, Show};
 use crate::notification::Notification;
 use crate::parameters::named;
+use crate::state_visitor::{Show, StateVisitor};
 use crate::units::Time;
 
 pub mod dcqcn;
@@ -55,7 +55,7 @@ impl NotificationPoint {
 }
 
 impl Show for NotificationPoint {
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        dispatch!(self, it => it.show(ledger));
+    fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
+        dispatch!(self, it => it.show(visitor));
     }
 }

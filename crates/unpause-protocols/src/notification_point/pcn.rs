@@ -30,8 +30,8 @@
 //!   which is the same, event for event, as letting it run.
 
 use super::Mechanism;
-use crate::ledger::Show;
 use crate::notification::Notification;
+use crate::state_visitor::Show;
 use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::{Rate, Time};
 

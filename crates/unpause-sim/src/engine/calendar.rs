@@ -1,6 +1,6 @@
 //! When each node next has something to do.
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::state_visitor::StateVisitor;
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
@@ -117,7 +117,7 @@ impl Calendar {
         prefetch(&self.next[node as usize]);
     }
     /// Shows when nodes have something to do.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
         let Self {
             next,
             groups,
@@ -125,9 +125,9 @@ impl Calendar {
             place: _,
         } = self;
         for group in groups.iter_mut().flatten() {
-            ledger.earliest(&mut group.next);
+            visitor.earliest(&mut group.next);
             for &node in &group.nodes {
-                ledger.earliest(&mut next[node as usize]);
+                visitor.earliest(&mut next[node as usize]);
             }
         }
     }

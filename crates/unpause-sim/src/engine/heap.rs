@@ -3,7 +3,7 @@
 //! Events, paced flows and timers of one node. An entry is one `u128`: time in the upper half, then
 //! a key that makes the order of simultaneous entries a property of the model, never of insertion.
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::state_visitor::StateVisitor;
 use unpause_protocols::units::Time;
 
 const WAYS: usize = 4;
@@ -71,8 +71,8 @@ impl Heap {
         self.next
     }
     /// Shows every entry, by key and payload.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(self.len as u64);
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.same(self.len as u64);
         if self.len == 0 {
             return;
         }
@@ -82,8 +82,8 @@ impl Heap {
         self.slots.fill(LAST);
         for entry in entries {
             let mut time = entry.time();
-            ledger.time(&mut time);
-            ledger.same(entry.0 as u64);
+            visitor.time(&mut time);
+            visitor.same(entry.0 as u64);
             self.push(Entry::new(time, entry.key(), entry.payload()));
         }
     }

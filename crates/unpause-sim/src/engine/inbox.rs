@@ -1,6 +1,6 @@
 //! Inboxes: what is in flight to each node.
 
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
@@ -285,7 +285,7 @@ impl Inboxes {
     }
 
     /// Shows what is in flight.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
         for inbox in &mut self.of {
             let Inbox {
                 packets,
@@ -293,11 +293,11 @@ impl Inboxes {
                 far: _,
             } = inbox;
             let packets = &mut packets[*first as usize..];
-            ledger.same(packets.len() as u64);
-            packets.iter_mut().for_each(|packet| packet.show(ledger));
+            visitor.same(packets.len() as u64);
+            packets.iter_mut().for_each(|packet| packet.show(visitor));
         }
         for wire in self.far.iter_mut().flat_map(|far| &mut far.wires) {
-            wire.packets.show(ledger);
+            wire.packets.show(visitor);
             wire.set_head();
         }
     }

@@ -1,7 +1,7 @@
 //! What nodes record while they run; [`crate::run::report`] makes results of it.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::NodeId;

@@ -1,6 +1,6 @@
 //! A FIFO of packets in a ring that grows and never shrinks.
 
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 
 use crate::fabric::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
@@ -111,11 +111,11 @@ impl Ring {
 
 /// Shows every packet.
 impl Show for Ring {
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(self.len.into());
+    fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.same(self.len.into());
         for at in 0..self.len {
             let index = self.index(at);
-            self.slots[index].show(ledger);
+            self.slots[index].show(visitor);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The packet: a value of 48 bytes that moves from queue to wire to queue.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Ledger;
 use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_protocols::state_visitor::StateVisitor;
 use unpause_protocols::units::Time;
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes};
 
@@ -261,7 +261,7 @@ impl Packet {
     }
 
     /// Shows what it says; of TCP's packets, and those that switches write into, it cannot be extrapolated.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
         let Self {
             time,
             stamp,
@@ -277,27 +277,27 @@ impl Packet {
             kind,
             bits,
         } = self;
-        ledger.time(time);
+        visitor.time(time);
         match kind {
             Kind::Data | Kind::Ack | Kind::Nak if *bits & INT == 0 => {
                 let mut sent = Time::from_ps(*stamp);
-                ledger.time(&mut sent);
+                visitor.time(&mut sent);
                 *stamp = sent.as_ps();
-                ledger.number(*flow, seq);
+                visitor.number(*flow, seq);
             }
             Kind::Cnp | Kind::PcnDecrease | Kind::PcnIncrease | Kind::Cnm | Kind::Pfc => {
-                ledger.same(*stamp);
+                visitor.same(*stamp);
             }
-            _ => ledger.refuse(),
+            _ => visitor.refuse(),
         }
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        ledger.same(pair(*src, *dst));
-        ledger.same(pair(*slot, *aux));
-        ledger.same(pair(
+        visitor.same(pair(*src, *dst));
+        visitor.same(pair(*slot, *aux));
+        visitor.same(pair(
             *flow,
             u32::from(*bytes) << 16 | u32::from(*source_port),
         ));
-        ledger.same(pair(
+        visitor.same(pair(
             u32::from(*ingress),
             u32::from(*kind as u8) << 8 | u32::from(*bits),
         ));

@@ -2,7 +2,7 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::state_visitor::StateVisitor;
 
 use crate::fabric::NodeId;
 use crate::fabric::ports::GlobalPort;
@@ -29,9 +29,9 @@ pub fn mix(mut z: u64) -> u64 {
 }
 
 /// Shows the state of a generator: by what it draws next.
-pub fn show<L: Ledger>(rng: &Xoshiro256PlusPlus, ledger: &mut L) {
+pub fn show<L: StateVisitor>(rng: &Xoshiro256PlusPlus, visitor: &mut L) {
     let mut copy = rng.clone();
     for _ in 0..4 {
-        ledger.same(copy.next_u64());
+        visitor.same(copy.next_u64());
     }
 }

@@ -3,7 +3,7 @@
 //! There it takes 32 bits, a [`Handle`]: room for 2^31 RoCE flows at a host and 2^30 TCP connections. Flows that rate limiters
 //! hold back until the same time go by flow, then by handle.
 
-use unpause_protocols::ledger::{Ledger, Same};
+use unpause_protocols::state_visitor::{Same, StateVisitor};
 use unpause_protocols::units::Time;
 
 use crate::engine::heap::Entry;
@@ -79,8 +79,8 @@ impl Handle {
 }
 
 impl Same for Handle {
-    fn show_same<L: Ledger>(&self, ledger: &mut L) {
-        self.0.show_same(ledger);
+    fn show_same<L: StateVisitor>(&self, visitor: &mut L) {
+        self.0.show_same(visitor);
     }
 }
 

@@ -6,20 +6,20 @@
 
 use std::collections::VecDeque;
 
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 
 /// The messages of a connection that have been posted, and not acknowledged as a whole.
 #[derive(Debug, Default, Show)]
 #[show(pub(super) fn show(flow: u32))]
 pub struct Posted {
     #[show(same = messages.len())]
-    #[show(by = messages.iter_mut().for_each(|it| it.show(flow, ledger)))]
+    #[show(by = messages.iter_mut().for_each(|it| it.show(flow, visitor)))]
     pub(super) messages: VecDeque<Message>,
     /// The place of the one being sent: behind the last one, when all have been sent.
     #[show(same)]
     pub(super) at: usize,
     /// Packets of all messages that have ever been posted.
-    #[show(by = ledger.end(flow, packets))]
+    #[show(by = visitor.end(flow, packets))]
     pub(super) packets: u32,
     /// Messages that have been acknowledged, and those of which the rank has been told.
     #[show(total)]
@@ -33,7 +33,7 @@ pub struct Posted {
 #[show(fn show(flow: u32))]
 pub(super) struct Message {
     /// One more than the number of its last packet.
-    #[show(by = ledger.end(flow, end))]
+    #[show(by = visitor.end(flow, end))]
     pub end: u32,
     /// Bytes of the frame of that.
     #[show(same)]

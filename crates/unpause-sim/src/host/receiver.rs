@@ -1,8 +1,8 @@
 //! A flow at its receiver.
 
-use unpause_protocols::ledger::Show;
 use unpause_protocols::loss_recovery::numbers;
 use unpause_protocols::notification_point::NotificationPoint;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::engine::log::FlowEnd;
@@ -22,7 +22,7 @@ pub struct Receiver {
     #[show(skip = "shown with `flow`")]
     pub sender_slot: u32,
     /// What it makes of its packets.
-    #[show(by = recovery.show(*flow, ledger))]
+    #[show(by = recovery.show(*flow, visitor))]
     pub recovery: numbers::Receiver,
     /// Of its entries among the timers, the one due then counts.
     #[show(time)]

@@ -2,8 +2,8 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_control::{CongestionControl, Mechanism, Settings as _};
-use unpause_protocols::ledger::Show;
 use unpause_protocols::loss_recovery::{Repair as _, numbers};
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use super::layout::Layout;
@@ -69,7 +69,7 @@ pub struct Sender {
     pub timer_at: Time,
     // Which packets are to be acknowledged.
     #[show(same = recovery.next() % ack_every)]
-    #[show(by = recovery.show(*flow, ledger))]
+    #[show(by = recovery.show(*flow, visitor))]
     pub(super) recovery: numbers::Sender,
     /// Its law sets a window, or its host.
     #[show(skip)]

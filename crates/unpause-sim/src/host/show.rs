@@ -1,6 +1,6 @@
 //! What of a host moves on with time.
 
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 
 use super::state::Host;
 use super::tcp::Tcp;
@@ -8,17 +8,17 @@ use crate::plan::Plan;
 
 impl Host {
     /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
-        self.show_own(plan.config.host.ack_every, ledger);
+    pub fn show<L: StateVisitor>(&mut self, plan: &Plan<'_>, visitor: &mut L) {
+        self.show_own(plan.config.host.ack_every, visitor);
         if let Some(ranks) = &mut self.ranks {
-            ranks.show(plan, ledger);
+            ranks.show(plan, visitor);
         }
         if !self.others.is_empty() {
             let number = self.number;
-            ledger.same(u64::from(number));
+            visitor.same(u64::from(number));
             let resting = (0..).zip(&mut self.others);
             let resting = resting.filter(|(nic, _)| *nic != number);
-            resting.for_each(|(_, nic)| nic.show(ledger));
+            resting.for_each(|(_, nic)| nic.show(visitor));
         }
         self.set_start();
         self.set_rare();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::Time;
 
 use super::gates::Waiting;
@@ -91,9 +91,9 @@ pub struct Host {
     pub(super) has_shares: bool,
     #[show(nested)]
     pub(super) timers: Heap,
-    #[show(by = show_all(senders, ledger, |it, ledger| it.show(ack_every, ledger)))]
+    #[show(by = show_all(senders, visitor, |it, visitor| it.show(ack_every, visitor)))]
     pub(super) senders: Slab<Sender>,
-    #[show(by = show_all(receivers, ledger, Receiver::show))]
+    #[show(by = show_all(receivers, visitor, Receiver::show))]
     pub(super) receivers: Slab<Receiver>,
     /// The NIC at hand.
     #[show(nested)]
@@ -117,9 +117,9 @@ pub struct Host {
     pub(super) start_at: Time,
     /// CNPs and CNMs that have not taken effect yet, in order.
     #[show(same = notified.len())]
-    #[show(by = notified.iter_mut().for_each(|it| it.show(ledger)))]
+    #[show(by = notified.iter_mut().for_each(|it| it.show(visitor)))]
     pub(super) notified: VecDeque<Packet>,
-    #[show(by = rng::show(rng, ledger))]
+    #[show(by = rng::show(rng, visitor))]
     pub(super) rng: Xoshiro256PlusPlus,
     /// Flows are sampled at multiples of it only.
     #[show(skip)]
@@ -162,7 +162,7 @@ pub(super) struct Class {
     pub counters: Counters,
     /// What may send, in turn.
     #[show(same = ready.len())]
-    #[show(by = ready.iter().for_each(|handle| handle.show_same(ledger)))]
+    #[show(by = ready.iter().for_each(|handle| handle.show_same(visitor)))]
     pub ready: VecDeque<Handle>,
     /// PAUSE that it obeys.
     #[show(nested)]
@@ -173,7 +173,7 @@ pub(super) struct Class {
 #[derive(Debug, Show)]
 #[repr(C)]
 pub(super) struct Nic {
-    #[show(by = end.show(false, ledger))]
+    #[show(by = end.show(false, visitor))]
     pub end: End,
     #[show(skip)]
     pub port: GlobalPort,
@@ -296,11 +296,15 @@ pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
 }
 
 /// Shows what is in a slab, and where.
-fn show_all<T, L: Ledger>(slab: &mut Slab<T>, ledger: &mut L, show: impl Fn(&mut T, &mut L)) {
-    ledger.same(slab.len() as u64);
+fn show_all<T, L: StateVisitor>(
+    slab: &mut Slab<T>,
+    visitor: &mut L,
+    show: impl Fn(&mut T, &mut L),
+) {
+    visitor.same(slab.len() as u64);
     for (slot, it) in slab {
-        ledger.same(slot as u64);
-        show(it, ledger);
+        visitor.same(slot as u64);
+        show(it, visitor);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What jobs put on links, counted as packets leave.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 
 use super::records::JobLinkRecord;
 use crate::fabric::packet::Packet;
@@ -36,7 +36,7 @@ pub struct JobLinks {
     #[show(skip)]
     flows: Vec<Flows>,
     /// By port, as far as any has sent something: a few jobs each.
-    #[show(by = ports.iter_mut().for_each(|port| port.show(ledger)))]
+    #[show(by = ports.iter_mut().for_each(|port| port.show(visitor)))]
     ports: Vec<Vec<Sent>>,
 }
 

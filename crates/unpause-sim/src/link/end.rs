@@ -2,7 +2,7 @@
 //! by class, and sends PAUSE to the peer.
 
 use unpause_protocols::flow_control::pfc::{Action, Change};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use super::pause::{PauseState, Place};

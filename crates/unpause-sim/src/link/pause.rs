@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use unpause_protocols::flow_control::pfc::{Change, Egress};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::engine::log::Log;
@@ -162,7 +162,7 @@ impl PauseState {
 #[derive(Clone, Debug, Show)]
 pub struct PendingPauses {
     #[show(same = waiting.len())]
-    #[show(by = waiting.iter_mut().for_each(|it| it.show(ledger)))]
+    #[show(by = waiting.iter_mut().for_each(|it| it.show(visitor)))]
     waiting: VecDeque<PendingPause>,
     #[show(earliest)]
     next: Time,

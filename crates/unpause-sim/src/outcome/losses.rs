@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
@@ -65,8 +65,8 @@ impl Losses {
     }
 
     /// Shows how many there are.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(self.0.len() as u64);
-        self.0.values_mut().for_each(|lost| lost.show(ledger));
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.same(self.0.len() as u64);
+        self.0.values_mut().for_each(|lost| lost.show(visitor));
     }
 }

@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::CongestionPoint;
 use unpause_protocols::congestion_point::pint::Meter;
-use unpause_protocols::ledger::Show;
 use unpause_protocols::scheduler::Scheduler;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use super::balance::Balance;
@@ -138,7 +138,7 @@ pub struct Chassis<M: Model> {
     #[show(refuse_if = causes.is_some())]
     pub(super) causes: Option<Box<Recorder>>,
     /// The node's random stream.
-    #[show(by = rng::show(rng, ledger))]
+    #[show(by = rng::show(rng, visitor))]
     pub rng: Xoshiro256PlusPlus,
     /// What differs.
     #[show(nested)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::Time;
 
 use crate::config::Queueing;
@@ -109,15 +109,15 @@ impl Discipline {
         }
     }
     /// Shows every packet, and whose turn it is.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
         match self {
-            Self::Fifo(ring) => ring.show(ledger),
+            Self::Fifo(ring) => ring.show(visitor),
             Self::Voq(all) => {
                 let Turns { queues, turns, len } = &mut **all;
-                ledger.same(u64::from(*len));
+                visitor.same(u64::from(*len));
                 for from in turns {
-                    ledger.same(u64::from(*from));
-                    queues[*from as usize].show(ledger);
+                    visitor.same(u64::from(*from));
+                    queues[*from as usize].show(visitor);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference, Verdict};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
@@ -19,7 +19,7 @@ use crate::plan::{Overrides, Plan, at_rate};
 #[repr(align(64))]
 pub struct Port {
     /// The end of its link.
-    #[show(by = end.show(*ready, ledger))]
+    #[show(by = end.show(*ready, visitor))]
     pub end: End,
     /// An event is pending for when it is free.
     #[show(skip = "shown with `end`")]

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use unpause_protocols::flow_control::capfc;
 use unpause_protocols::flow_control::pfc::{self, Action};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 /// Counts what an (ingress port, class) holds and decides when to send PAUSE.

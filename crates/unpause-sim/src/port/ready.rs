@@ -1,6 +1,6 @@
 //! Ports that become free.
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::state_visitor::StateVisitor;
 use unpause_protocols::units::Time;
 
 use crate::engine::heap::{Entry, Heap};
@@ -122,17 +122,17 @@ impl Ready {
         self.first = in_line.min(self.others.next_time());
     }
     /// Shows all of them, by number.
-    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
         let mut ports = Vec::new();
         while !self.first.is_never() {
             let time = self.first;
             ports.extend(self.take_first().map(|port| (port, time)));
         }
         ports.sort_unstable();
-        ledger.same(ports.len() as u64);
+        visitor.same(ports.len() as u64);
         for (port, time) in &mut ports {
-            ledger.same(u64::from(*port));
-            ledger.time(time);
+            visitor.same(u64::from(*port));
+            visitor.time(time);
         }
         ports.sort_unstable_by_key(|&(port, time)| (time, port));
         for (port, time) in ports {

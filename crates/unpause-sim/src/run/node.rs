@@ -1,6 +1,6 @@
 //! The kinds of nodes, and their dispatch. Another switch model is another variant.
 
-use unpause_protocols::ledger::{Ledger, Show};
+use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::SwitchModel;
@@ -120,13 +120,13 @@ impl Node {
     }
 
     /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, plan: &Plan<'_>, visitor: &mut L) {
         match self {
-            Self::Host(host) => host.show(plan, ledger),
-            Self::SharedBuffer(switch) => switch.show(ledger),
-            Self::Pipeline(switch) => switch.show(ledger),
-            Self::Cioq(switch) => switch.show(ledger),
-            Self::InputQueued(switch) => switch.show(ledger),
+            Self::Host(host) => host.show(plan, visitor),
+            Self::SharedBuffer(switch) => switch.show(visitor),
+            Self::Pipeline(switch) => switch.show(visitor),
+            Self::Cioq(switch) => switch.show(visitor),
+            Self::InputQueued(switch) => switch.show(visitor),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
@@ -55,7 +55,7 @@ pub struct Shard {
     #[show(nested)]
     calendar: Calendar,
     /// By node id; `None` for nodes of other shards.
-    #[show(by = for node in nodes.iter_mut().flatten() { node.show(plan, ledger) })]
+    #[show(by = for node in nodes.iter_mut().flatten() { node.show(plan, visitor) })]
     nodes: Vec<Option<Node>>,
     #[show(skip)]
     shard_of: Vec<u16>,

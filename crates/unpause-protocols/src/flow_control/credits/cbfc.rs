@@ -31,7 +31,7 @@
 //! - One message has the counters of all VCs that have freed something; how many fit into 8 B the source does not say.
 
 use super::{CHANNELS, Mechanism, Settings};
-use crate::ledger::Show;
+use crate::state_visitor::Show;
 use crate::units::{Rate, Time};
 
 /// Parameters of CBFC.

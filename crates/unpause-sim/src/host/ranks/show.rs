@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use unpause_protocols::ledger::{Ledger, Show, Total};
+use unpause_protocols::state_visitor::{Show, StateVisitor, Total};
 
 use super::rank::{Lane, Rank};
 use super::state::{From, Incoming, Ranks};
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 
 impl Ranks {
     /// Shows the state of all ranks. Ranks that run programs, or whose messages are flows, refuse.
-    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
+    pub fn show<L: StateVisitor>(&mut self, plan: &Plan<'_>, visitor: &mut L) {
         let Self {
             ranks,
             timers: _,
@@ -24,17 +24,17 @@ impl Ranks {
         } = self;
         let jobs = &plan.config.jobs;
         if ranks.iter().any(|it| !jobs[it.job].may_repeat()) {
-            return ledger.refuse();
+            return visitor.refuse();
         }
         for rank in &mut *ranks {
-            rank.show(&jobs[rank.job], ledger);
+            rank.show(&jobs[rank.job], visitor);
         }
-        ledger.same(incoming.len() as u64);
+        visitor.same(incoming.len() as u64);
         for (flow, it) in incoming {
-            ledger.same(u64::from(*flow));
-            it.show(&jobs[ranks[it.rank].job], ledger);
+            visitor.same(u64::from(*flow));
+            it.show(&jobs[ranks[it.rank].job], visitor);
         }
-        ledger.same(outgoing.len() as u64);
+        visitor.same(outgoing.len() as u64);
         for (flow, it) in outgoing {
             let From {
                 rank: _,
@@ -42,38 +42,38 @@ impl Ranks {
                 number: _,
                 posted,
             } = it;
-            ledger.same(u64::from(*flow));
-            posted.show(*flow, ledger);
+            visitor.same(u64::from(*flow));
+            posted.show(*flow, visitor);
         }
-        self.show_timers(ledger);
+        self.show_timers(visitor);
     }
 
     /// Timers of one instant expire in the order in which they were set, so the order is shown.
-    fn show_timers<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(self.timers.len() as u64);
+    fn show_timers<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.same(self.timers.len() as u64);
         if self.timers.is_empty() {
             return;
         }
         if self.timers.len() > 1 && self.ranks.len() > 1 {
             // A timer that advances may come to the same instant as one that does not, which the order does not tell.
-            return ledger.refuse();
+            return visitor.refuse();
         }
         let mut timers = std::mem::take(&mut self.timers).into_vec();
         timers.sort_unstable_by_key(|Reverse((at, set, ..))| (*at, *set));
         let mut order: Vec<u64> = timers.iter().map(|it| it.0.1).collect();
         order.sort_unstable();
         for Reverse((at, set, rank, due)) in &mut timers {
-            ledger.time(at);
-            ledger.same(order.partition_point(|it| *it < *set) as u64);
-            ledger.same(*rank as u64);
-            due.show(ledger);
+            visitor.time(at);
+            visitor.same(order.partition_point(|it| *it < *set) as u64);
+            visitor.same(*rank as u64);
+            due.show(visitor);
         }
         self.timers = timers.into();
     }
 }
 
 impl Rank {
-    fn show<L: Ledger>(&mut self, job: &Job, ledger: &mut L) {
+    fn show<L: StateVisitor>(&mut self, job: &Job, visitor: &mut L) {
         let Self {
             job: _,
             number,
@@ -91,12 +91,12 @@ impl Rank {
             to,
             ahead,
         } = self;
-        ledger.same(u64::from(*iteration) << 32 | u64::from(*phase));
+        visitor.same(u64::from(*iteration) << 32 | u64::from(*phase));
         for time in [began, computed, joined] {
-            ledger.same(time.as_ps());
+            visitor.same(time.as_ps());
         }
-        ledger.same((*running as u64) << 32 | lanes.len() as u64);
-        stepped.show_total(ledger);
+        visitor.same((*running as u64) << 32 | lanes.len() as u64);
+        stepped.show_total(visitor);
         let exchange = job.phases[*phase as usize].collective.as_ref();
         let of_group = exchange.and_then(|it| Some((it, it.group_of(*number)?)));
         for (at, lane) in (0..).zip(lanes) {
@@ -110,24 +110,24 @@ impl Rank {
                 let channel = at / it.collective.slices;
                 it.last_alike(group, channel, *step)
             });
-            ledger.step(step, last);
-            ledger.same(u64::from(*left));
+            visitor.step(step, last);
+            visitor.same(u64::from(*left));
             if exchange.is_some_and(|it| it.reduce_rate.is_some()) {
-                ledger.same(*reduces);
+                visitor.same(*reduces);
             }
-            ledger.same(computes.as_ps());
+            visitor.same(computes.as_ps());
         }
-        ledger.same(to.len() as u64);
-        to.values_mut().for_each(|it| it.show(ledger));
-        ledger.same(ahead.len() as u64);
+        visitor.same(to.len() as u64);
+        to.values_mut().for_each(|it| it.show(visitor));
+        visitor.same(ahead.len() as u64);
         for slice in ahead.values().flatten() {
-            ledger.same(i64::from(*slice) as u64);
+            visitor.same(i64::from(*slice) as u64);
         }
     }
 }
 
 impl Incoming {
-    fn show<L: Ledger>(&mut self, job: &Job, ledger: &mut L) {
+    fn show<L: StateVisitor>(&mut self, job: &Job, visitor: &mut L) {
         let Self {
             rank: _,
             connection,
@@ -141,10 +141,10 @@ impl Incoming {
         } = self;
         let connection = &*connection;
         let (iteration, phase, step, slice) = messages.place();
-        ledger.same(u64::from(iteration) << 32 | u64::from(phase));
-        ledger.same(u64::from(slice));
-        ledger.step(step, last_alike(job, phase, connection, *step));
-        ledger.same(u64::from(next.is_some()));
+        visitor.same(u64::from(iteration) << 32 | u64::from(phase));
+        visitor.same(u64::from(slice));
+        visitor.step(step, last_alike(job, phase, connection, *step));
+        visitor.same(u64::from(next.is_some()));
         if let Some(next) = next {
             let Expected {
                 iteration,
@@ -153,12 +153,12 @@ impl Incoming {
                 slice,
                 bytes,
             } = next;
-            ledger.same(u64::from(*iteration) << 32 | u64::from(*phase));
-            ledger.same(u64::from(*slice));
-            ledger.same(*bytes);
-            ledger.step(step, last_alike(job, *phase, connection, *step));
+            visitor.same(u64::from(*iteration) << 32 | u64::from(*phase));
+            visitor.same(u64::from(*slice));
+            visitor.same(*bytes);
+            visitor.step(step, last_alike(job, *phase, connection, *step));
         }
-        delivered.show_total(ledger);
+        delivered.show_total(visitor);
     }
 }
 

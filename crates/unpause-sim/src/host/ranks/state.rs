@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use super::super::posted::Posted;

@@ -7,12 +7,12 @@
 //! there afterwards, as if each had been sent: results are the same, bit for bit. Of several shards each compares its own
 //! nodes, and all move on together.
 //!
-//! What a state is, nodes and mechanisms [show](unpause_protocols::ledger::Ledger) themselves; those that do not, refuse. When to
+//! What a state is, nodes and mechanisms [show](unpause_protocols::state_visitor::StateVisitor) themselves; those that do not, refuse. When to
 //! compare is R. P. Brent's way to find cycles ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2):
-//! with a state that is renewed when the distance to it has doubled. It takes down so few states that what does not repeat
+//! with a state that is renewed when the distance to it has doubled. It records so few states that what does not repeat
 //! itself costs hardly more.
 
-mod ledger;
+mod state_visitor;
 mod steps;
 
 use unpause_protocols::units::Time;
@@ -25,16 +25,16 @@ use crate::fabric::rng::mix;
 use crate::jobs::Job;
 use crate::plan::Plan;
 use crate::run::shard::Shard;
-use ledger::{State, Step};
+use state_visitor::{State, Step};
 use steps::Steps;
 
 /// One value may be recorded per this many packets that cross a link: 1 % of what they cost.
 const HOPS_PER_VALUE: u64 = 8;
 /// So many for each that was skipped, half of what that has saved.
 const VALUES_PER_SKIPPED_HOP: u64 = 4;
-/// Of what may be taken down, this many states are saved up at most.
+/// Of what may be recorded, this many states are saved up at most.
 const MOST_SAVED: u64 = 8;
-/// Values of a state for each port of the fabric, as long as no state has been taken down.
+/// Values of a state for each port of the fabric, as long as no state has been recorded.
 const VALUES_PER_PORT: usize = 30;
 /// A state that others are compared with is kept for this many comparisons at most,
 const MOST_PATIENCE: u64 = 1 << 6;
@@ -69,7 +69,7 @@ pub struct Skipper {
     now: State,
     at: Time,
     step: Option<(Step, Repeat)>,
-    /// Values taken down.
+    /// Values recorded.
     values: u64,
 }
 
@@ -181,7 +181,7 @@ impl Skipper {
         }
     }
 
-    /// False if the present will not be compared with what it was, nor taken down, whatever other shards tell.
+    /// False if the present will not be compared with what it was, nor recorded, whatever other shards tell.
     pub fn may_compare(&self, until: Time) -> bool {
         if self.at_cuts {
             return !self.cut().is_never();
@@ -208,7 +208,7 @@ impl Skipper {
         if !compares && at_cuts != self.at_cuts {
             match (&mut self.steps, at_cuts) {
                 (Some(steps), false) => steps.forget_cut(),
-                // The message is over in which the state was taken down.
+                // The message is over in which the state was recorded.
                 _ => self.forget(),
             }
             (self.at_cuts, self.looks) = (at_cuts, false);
@@ -227,7 +227,7 @@ impl Skipper {
             steps.hear(status, self.reached);
         }
         let looked = self.looks;
-        // What is taken down is worth nothing if another cannot follow soon.
+        // What is recorded is worth nothing if another cannot follow soon.
         let states = self.past().earlier.as_ref().map_or(2, |_| 1);
         self.looks = self.budget.allows(states);
         if !self.looks {
@@ -305,7 +305,7 @@ impl Skipper {
         false
     }
 
-    /// True if windows could reach another time than now when the state was taken down.
+    /// True if windows could reach another time than now when the state was recorded.
     fn is_until_another(&mut self, until: Time) -> bool {
         let earlier = self.past().earlier.as_ref();
         earlier.is_some_and(|it| it.until != until)
@@ -370,7 +370,7 @@ impl Skipper {
         self.past.iter_mut().for_each(|it| it.earlier = None);
     }
 
-    /// Nothing is compared with what was taken down last any more; its room is used again.
+    /// Nothing is compared with what was recorded last any more; its room is used again.
     fn forget(&mut self) {
         if let Some(earlier) = self.past().earlier.take() {
             self.now = earlier.state;
@@ -400,7 +400,7 @@ impl Skipper {
     }
 }
 
-/// How much may be taken down, by all shards together.
+/// How much may be recorded, by all shards together.
 #[derive(Debug)]
 struct Budget {
     /// Values that may be.
@@ -449,7 +449,7 @@ impl Budget {
         self.saved = self.saved.min(MOST_SAVED * self.size);
     }
 
-    /// True if this many states may be taken down.
+    /// True if this many states may be recorded.
     fn allows(&self, states: u64) -> bool {
         self.unlimited || self.saved >= self.size * states
     }

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::CioqConfig;

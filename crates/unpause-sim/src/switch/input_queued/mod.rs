@@ -11,7 +11,7 @@ mod lanes;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};

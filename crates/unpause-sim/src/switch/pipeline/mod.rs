@@ -12,7 +12,7 @@ mod watch;
 
 use unpause_protocols::flow_control::capfc::{self, Input};
 use unpause_protocols::flow_control::pfc::Action;
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::{FullQueue, PipelineConfig};

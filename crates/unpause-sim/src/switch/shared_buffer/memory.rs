@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 use unpause_protocols::flow_control::pfc::{self, Action};
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::{MOST_ALPHA_SHIFT, PfcThreshold};

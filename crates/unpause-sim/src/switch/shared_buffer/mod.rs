@@ -10,7 +10,7 @@ mod trimming;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc::Action;
-use unpause_protocols::ledger::Show;
+use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;

@@ -3,14 +3,14 @@
 //! A run that repeats itself need not be run: if everything is as it was a while ago, but for times that have all
 //! moved on by that while and numbers that have grown, then the same follows again, moved on once more. Who wants to
 //! know that of a state has it [shown](Show): each value once, in an order that depends on nothing but other values
-//! shown. The ledger may move them on. A state that is not shown completely refuses.
+//! shown. The visitor may move them on. A state that is not shown completely refuses.
 
 pub use unpause_derive::Show;
 
 use crate::units::{Rate, Time};
 
-/// Takes down the values of a state one by one, or moves them on.
-pub trait Ledger {
+/// Records the values of a state one by one, or moves them on.
+pub trait StateVisitor {
     /// A value that has to be what it was.
     fn same(&mut self, value: u64);
     /// A time. It moves on with the run, or stays: then, if it is still to come, nothing is known of what follows it. All
@@ -36,33 +36,33 @@ pub trait Ledger {
     fn refuse(&mut self);
 }
 
-/// A state that shows its values to a ledger. Usually derived: a word at each field says what it is (see the
+/// A state that shows its values to a visitor. Usually derived: a word at each field says what it is (see the
 /// [derive macro](derive@Show)).
 pub trait Show {
     /// Shows its state.
-    fn show<L: Ledger>(&mut self, ledger: &mut L);
+    fn show<L: StateVisitor>(&mut self, visitor: &mut L);
 }
 
 /// States side by side: how many, then each.
 impl<T: Show> Show for [T] {
-    fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(self.len() as u64);
-        self.iter_mut().for_each(|it| it.show(ledger));
+    fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.same(self.len() as u64);
+        self.iter_mut().for_each(|it| it.show(visitor));
     }
 }
 
 /// What can be shown as a value that has to be what it was.
 pub trait Same {
-    /// Shows it, as [`Ledger::same`].
-    fn show_same<L: Ledger>(&self, ledger: &mut L);
+    /// Shows it, as [`StateVisitor::same`].
+    fn show_same<L: StateVisitor>(&self, visitor: &mut L);
 }
 
 macro_rules! same {
     ($($number:ty),*) => {$(
         impl Same for $number {
             #[inline]
-            fn show_same<L: Ledger>(&self, ledger: &mut L) {
-                ledger.same(u64::from(*self));
+            fn show_same<L: StateVisitor>(&self, visitor: &mut L) {
+                visitor.same(u64::from(*self));
             }
         }
     )*};
@@ -72,68 +72,68 @@ same!(bool, u8, u16, u32, u64);
 
 impl Same for usize {
     #[inline]
-    fn show_same<L: Ledger>(&self, ledger: &mut L) {
-        ledger.same(*self as u64);
+    fn show_same<L: StateVisitor>(&self, visitor: &mut L) {
+        visitor.same(*self as u64);
     }
 }
 
 impl Same for Time {
     #[inline]
-    fn show_same<L: Ledger>(&self, ledger: &mut L) {
-        ledger.same(self.as_ps());
+    fn show_same<L: StateVisitor>(&self, visitor: &mut L) {
+        visitor.same(self.as_ps());
     }
 }
 
 impl Same for Rate {
     #[inline]
-    fn show_same<L: Ledger>(&self, ledger: &mut L) {
-        ledger.same(self.as_bps());
+    fn show_same<L: StateVisitor>(&self, visitor: &mut L) {
+        visitor.same(self.as_bps());
     }
 }
 
 /// What can be shown as a time.
 pub trait Moment {
-    /// Shows it, as [`Ledger::time`].
-    fn show_time<L: Ledger>(&mut self, ledger: &mut L);
+    /// Shows it, as [`StateVisitor::time`].
+    fn show_time<L: StateVisitor>(&mut self, visitor: &mut L);
 }
 
 impl Moment for Time {
     #[inline]
-    fn show_time<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.time(self);
+    fn show_time<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.time(self);
     }
 }
 
 /// A time that is there or not.
 impl Moment for Option<Time> {
     #[inline]
-    fn show_time<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.same(u64::from(self.is_some()));
+    fn show_time<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.same(u64::from(self.is_some()));
         if let Some(time) = self {
-            ledger.time(time);
+            visitor.time(time);
         }
     }
 }
 
 /// What can be shown as a total.
 pub trait Total {
-    /// Shows it, as [`Ledger::total`].
-    fn show_total<L: Ledger>(&mut self, ledger: &mut L);
+    /// Shows it, as [`StateVisitor::total`].
+    fn show_total<L: StateVisitor>(&mut self, visitor: &mut L);
 }
 
 impl Total for u64 {
     #[inline]
-    fn show_total<L: Ledger>(&mut self, ledger: &mut L) {
-        ledger.total(self);
+    fn show_total<L: StateVisitor>(&mut self, visitor: &mut L) {
+        visitor.total(self);
     }
 }
 
 /// It stays at its maximum.
 impl Total for u32 {
     #[inline]
-    fn show_total<L: Ledger>(&mut self, ledger: &mut L) {
+    fn show_total<L: StateVisitor>(&mut self, visitor: &mut L) {
         let mut total = u64::from(*self);
-        ledger.total(&mut total);
+        visitor.total(&mut total);
         *self = Self::try_from(total).unwrap_or(Self::MAX);
     }
 }
@@ -141,9 +141,9 @@ impl Total for u32 {
 /// A sum of times.
 impl Total for Time {
     #[inline]
-    fn show_total<L: Ledger>(&mut self, ledger: &mut L) {
+    fn show_total<L: StateVisitor>(&mut self, visitor: &mut L) {
         let mut sum = self.as_ps();
-        ledger.total(&mut sum);
+        visitor.total(&mut sum);
         *self = Self::from_ps(sum);
     }
 }

@@ -1,8 +1,8 @@
-//! Two ledgers: one that takes down a state, one that moves it on; and what two states have in common.
+//! Two visitors: one that records a state, one that moves it on; and what two states have in common.
 
 use std::collections::HashMap;
 
-use unpause_protocols::ledger::Ledger;
+use unpause_protocols::state_visitor::StateVisitor;
 use unpause_protocols::units::Time;
 
 use crate::engine::repeat::Repeat;
@@ -31,7 +31,7 @@ struct Entry {
     value: u64,
 }
 
-/// A state, taken down.
+/// A state, recorded.
 #[derive(Debug, Default)]
 pub struct State {
     entries: Vec<Entry>,
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-impl Ledger for State {
+impl StateVisitor for State {
     fn same(&mut self, value: u64) {
         self.add(Kind::Same, 0, value);
     }
@@ -217,7 +217,7 @@ impl Mover<'_> {
     }
 }
 
-impl Ledger for Mover<'_> {
+impl StateVisitor for Mover<'_> {
     fn same(&mut self, _value: u64) {
         self.by();
     }
