@@ -76,10 +76,11 @@ fn everything(form: Form, pattern: Option<&str>) -> String {
     let pattern = pattern.unwrap_or_default().to_lowercase();
     let mut shown = Vec::new();
     for group in groups() {
+        let all = group.is_called(&pattern);
         let mut text = String::new();
         for item in group.items {
-            // By its name, all of it; else the keys that have the pattern.
-            let whole = item.line.has(&pattern);
+            // By its name or that of the group, all of it; else the keys that have the pattern.
+            let whole = all || item.line.has(&pattern);
             let keys = item.keys.iter().filter(|key| whole || key.has(&pattern));
             let keys: String = keys.map(|key| key.shown(width)).collect();
             if whole || !keys.is_empty() {
@@ -92,6 +93,15 @@ fn everything(form: Form, pattern: Option<&str>) -> String {
         }
     }
     shown.join("\n")
+}
+
+impl Group {
+    /// True if `pattern` is what it is called, or the first word of that: `topologies`, `congestion`.
+    fn is_called(&self, pattern: &str) -> bool {
+        let title = self.head.split([':', '(']).next().unwrap_or_default();
+        let title = title.trim_end().to_lowercase();
+        title == pattern || title.split(' ').next() == Some(pattern)
+    }
 }
 
 fn groups() -> Vec<Group> {

@@ -66,6 +66,14 @@ fn a_pattern_lists_what_has_it_within_80_columns() {
         xoff.contains("  [pfc]") && !xoff.contains("alpha_init"),
         "{xoff}"
     );
+    // By the name of a group, all that is in it.
+    for (pattern, name) in [
+        ("topologies", "single-switch"),
+        ("congestion controls", "timely"),
+    ] {
+        let list = text(&of(pattern).stdout);
+        assert!(list.contains(&format!("  {name} ")), "{list}");
+    }
     let none = of("no such thing");
     assert_eq!(none.status.code(), Some(1));
     assert!(text(&none.stderr).contains("nothing has `no such thing`"));
