@@ -11,8 +11,9 @@ use unpause_scenario::{Summary, Timing, count};
 pub type Part<'a> = (Option<&'a str>, &'a [Summary], &'a [Timing]);
 
 /// What is measured of a run, and where the name breaks.
-const MEASURES: [&str; 14] = [
+const MEASURES: [&str; 15] = [
     "flows\ndone",
+    "iteration\nmean",
     "FCT\nmean",
     "FCT\np50",
     "FCT\np99",
@@ -240,7 +241,7 @@ fn speed_of(run: &Summary, timings: &[Timing]) -> String {
     speed.map_or("-".into(), |speed| format!("{speed:.1}"))
 }
 
-fn measures_of(run: &Summary) -> [String; 14] {
+fn measures_of(run: &Summary) -> [String; 15] {
     let time = |ns: Option<f64>| ns.map_or("-".into(), time);
     [
         match run.flows_completed == run.flows_sized {
@@ -251,6 +252,7 @@ fn measures_of(run: &Summary) -> [String; 14] {
                 count(run.flows_sized)
             ),
         },
+        time(run.iteration_mean_ns),
         time(run.fct_mean_ns),
         time(run.fct_p50_ns),
         time(run.fct_p99_ns),

@@ -36,6 +36,8 @@ pub struct Summary {
     pub fct_p50_ns: Option<f64>,
     /// 99th percentile of the FCT.
     pub fct_p99_ns: Option<f64>,
+    /// Mean time of an iteration; of several jobs, the mean of theirs.
+    pub iteration_mean_ns: Option<f64>,
     /// 99th percentile of FCT over ideal FCT.
     pub slowdown_p99: Option<f64>,
     /// XOFF frames sent by all nodes.
@@ -78,6 +80,12 @@ impl Summary {
                     (!fcts.is_empty()).then(|| fcts.iter().sum::<f64>() / fcts.len() as f64);
                 summary.fct_p50_ns = percentile(&fcts, 0.50);
                 summary.fct_p99_ns = percentile(&fcts, 0.99);
+            }
+        }
+        for (run, means) in by_run(&tables.jobs, "mean_ns") {
+            if let Some(summary) = summaries.get_mut(&run) {
+                summary.iteration_mean_ns =
+                    (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64);
             }
         }
         let sizes = tables.flows.column_by_name("size_bytes");

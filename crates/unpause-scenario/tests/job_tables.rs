@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array as _, RecordBatch};
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute, write_csv};
+use unpause_scenario::{NoProgress, Options, Outcome, Scenario, Summary, execute, write_csv};
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, Path::new("test.toml"))
@@ -409,6 +409,7 @@ fn the_times_of_iterations_add_up_to_that_of_the_job() {
     assert!(early, "a rank began long before the one before had ended");
     let mean = floats(&tables.jobs, "mean_ns")[0];
     assert_close(mean, (ends[5] - starts[0]) / 6.0, "mean");
+    assert_eq!(Summary::of(&tables)[0].iteration_mean_ns, Some(mean));
     let (of, from, to) = (
         numbers(&tables.critical, "iteration"),
         floats(&tables.critical, "start_ns"),
