@@ -1,7 +1,9 @@
 //! Which nodes are apart, and so which links are wires.
 
 use unpause_protocols::congestion_control::Settings as _;
-use unpause_sim::config::{Config, Fabric, NodeId, NodeKind, SwitchModel};
+use unpause_sim::config::{
+    Config, Fabric, NodeId, NodeKind, SchemeConfig, SwitchConfig, SwitchModel,
+};
 use unpause_sim::traffic::Transport;
 
 /// Shards at most: each is a network namespace.
@@ -76,31 +78,8 @@ impl Split {
     ///
     /// [`SplitError`].
     pub fn new(config: &Config, named: Option<&[usize]>) -> Result<Self, SplitError> {
-        if matches!(config.switch.model, SwitchModel::Cioq(_)) {
-            return Err(SplitError::Cioq);
-        }
+        check(config)?;
         let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
-        if config.scheme.roce.reads_telemetry() {
-            return Err(SplitError::Telemetry);
-        }
-        if config.scheme.credits.is_some() {
-            return Err(SplitError::Credits);
-        }
-        if !config.events.is_empty() {
-            return Err(SplitError::Events);
-        }
-        if !config.jobs.is_empty() {
-            return Err(SplitError::Jobs);
-        }
-        if config.switch.cbfc.is_some() {
-            return Err(SplitError::Cbfc);
-        }
-        if config.switch.retry.is_some() {
-            return Err(SplitError::Retry);
-        }
-        if config.uses(Transport::Udp) {
-            return Err(SplitError::Udp);
-        }
         let links = config.fabric.links.iter();
         let ends = links.flat_map(|link| [link.a, link.b]);
         let mut ends: Vec<NodeId> = ends.filter(|node| is_host(*node)).collect();
@@ -148,6 +127,68 @@ impl Split {
             shards,
             wires,
         })
+    }
+}
+
+/// Refuses what no frame carries. Each field of a configuration is named here: a new one does not compile until somebody has
+/// decided whether frames carry it.
+fn check(config: &Config) -> Result<(), SplitError> {
+    let Config {
+        fabric: _,
+        host: _,
+        switch,
+        scheme,
+        traffic: _,
+        following: _,
+        jitters: _,
+        jobs,
+        probes: _,
+        seed: _,
+        events,
+        stop: _,
+        skipping: _,
+    } = config;
+    let SwitchConfig {
+        model,
+        cut_through_bytes: _,
+        lossless: _,
+        pfc: _,
+        buffer_bytes: _,
+        queueing: _,
+        balancing: _,
+        lossy_queue_bytes: _,
+        lossy_shift: _,
+        lossy_queue_packets: _,
+        scheduler: _,
+        trimming: _,
+        cbfc,
+        retry,
+        overrides: _,
+        watchdog: _,
+    } = switch;
+    let SchemeConfig {
+        congestion_point: _,
+        congestion_points: _,
+        notification_point: _,
+        roce,
+        tcp: _,
+        tcp_of_entry: _,
+        loss_recovery: _,
+        credits,
+    } = scheme;
+    let refused = [
+        (matches!(model, SwitchModel::Cioq(_)), SplitError::Cioq),
+        (roce.reads_telemetry(), SplitError::Telemetry),
+        (credits.is_some(), SplitError::Credits),
+        (!events.is_empty(), SplitError::Events),
+        (!jobs.is_empty(), SplitError::Jobs),
+        (cbfc.is_some(), SplitError::Cbfc),
+        (retry.is_some(), SplitError::Retry),
+        (config.uses(Transport::Udp), SplitError::Udp),
+    ];
+    match refused.into_iter().find(|(is_there, _)| *is_there) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
     }
 }
 
