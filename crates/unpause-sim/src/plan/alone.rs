@@ -12,19 +12,27 @@ impl Plan<'_> {
         self.path_by(way, self.routing.group_between(way))
     }
 
-    /// The same of every path on which a flow that is alone could be fastest: the shortest, and those by a third group that its
-    /// packets may go by. Where links fail, that can be any.
-    pub fn paths(&self, way: &Direction) -> Vec<Vec<(LinkSpeed, Time)>> {
+    /// Puts the same of every path on which a flow that is alone could be fastest `into` a list: of the shortest, and of those by a
+    /// third group that its packets may go by. Where links fail, that can be any.
+    pub fn paths(&self, way: &Direction, into: &mut Vec<Vec<(LinkSpeed, Time)>>) {
+        into.clear();
+        into.extend(self.path_by(way, None));
+        if !self.routing.goes_by_groups() {
+            return;
+        }
         let groups = match self.sprays() || !self.epochs.is_empty() {
             true => self.routing.groups_between(way.src, way.dst),
             false => Vec::from_iter(self.routing.group_between(way)),
         };
-        let all = std::iter::once(None).chain(groups.into_iter().map(Some));
-        all.filter_map(|group| self.path_by(way, group)).collect()
+        let by_groups = groups.into_iter().map(Some);
+        into.extend(by_groups.filter_map(|group| self.path_by(way, group)));
     }
 
     fn path_by(&self, way: &Direction, between: Option<u32>) -> Option<Vec<(LinkSpeed, Time)>> {
-        let mut path = self.routing.path_by(&self.ports, way, between)?;
+        let mut path = match between {
+            None => self.routing.path(&self.ports, way)?,
+            Some(_) => self.routing.path_by(&self.ports, way, between)?,
+        };
         if let Some((_, to_switches)) = path.split_last_mut() {
             for (_, delay) in to_switches {
                 *delay += self.switch_latency();

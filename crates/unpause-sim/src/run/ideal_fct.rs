@@ -39,7 +39,7 @@ impl IdealFct {
     pub fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
         let there = way_of(flow, plan);
         if self.of != Some(there) {
-            self.paths = plan.paths(&there);
+            plan.paths(&there, &mut self.paths);
             self.nics = plan.nics_of(&there);
             self.back = None;
             self.of = Some(there);
@@ -66,7 +66,7 @@ impl IdealFct {
                 is_feedback: true,
                 ..there
             };
-            self.back = Some(plan.paths(&back));
+            plan.paths(&back, self.back.insert(Paths::new()));
         }
         let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
         let handshake =
