@@ -204,6 +204,8 @@ mod tests {
             "switch.input_queued.queues = \"fifo\"",
             "switch.scheduler.kind = \"dwrr\"",
             "switch.scheduler.kind = \"strict\"",
+            "switch.balancing = \"valiant\"",
+            "link.flow_control = \"cbfc\"",
             "pias.priorities",
             "probes.deadlock",
             "probes.packets",

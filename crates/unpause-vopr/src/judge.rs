@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
@@ -405,15 +406,25 @@ fn tables(scenario: &Scenario, cost: &mut Cost) -> Result<(), String> {
 /// What the thread that panicked last said, with the place.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
+/// How many threads are in [`guarded`]: other panics are told as ever.
+static GUARDED: AtomicUsize = AtomicUsize::new(0);
+
 /// Runs `work`; a panic of it, on whatever thread, is an error with message and place.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
             *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.to_string());
+            if GUARDED.load(Ordering::Relaxed) == 0 {
+                before(info);
+            }
         }));
     });
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+    GUARDED.fetch_add(1, Ordering::Relaxed);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.fetch_sub(1, Ordering::Relaxed);
+    done.map_err(|payload| {
         let text = payload.downcast_ref::<String>().cloned();
         let text = text.or_else(|| {
             payload

@@ -105,7 +105,7 @@ fn parameters_of_mechanism(
             put(&mut parameters, "segment", size(sketch.bytes()));
         }
     }
-    without_effect(&mut parameters);
+    without_effect(mechanism.name(), &mut parameters);
     in_order(&mut parameters, "kmin", "kmax", "5KB", "200KB");
     in_order(&mut parameters, "t_low", "t_high", "", "");
     if !parameters.is_empty() {
@@ -114,12 +114,13 @@ fn parameters_of_mechanism(
 }
 
 /// Takes out what others of these parameters leave without effect, which would be refused.
-fn without_effect(parameters: &mut Table) {
+fn without_effect(mechanism: &str, parameters: &mut Table) {
     let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
     let mut idle: Vec<&str> = Vec::new();
     match is("clocks", "separate".into()) {
         true => idle.extend(["alpha_init", "alpha_order", "byte_counter"]),
-        false => idle.push("cut_interval"),
+        false if mechanism == "dcqcn" => idle.push("cut_interval"),
+        false => {}
     }
     if is("cnp_on_ack", true.into()) {
         idle.extend(["cnp_interval", "np_poll"]);
