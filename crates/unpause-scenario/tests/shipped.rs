@@ -16,6 +16,9 @@ use unpause_protocols::units::Time;
 use unpause_scenario::{Effort, NoProgress, Options, Outcome, Scenario, costs, execute, write_csv};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shipped.txt");
+
+/// How it is made anew.
+const HOW: &str = "run UNPAUSE_BLESS=1 cargo test -p unpause-scenario --test shipped";
 /// A scenario is run for about so many packet-hops, all its runs together.
 const PACKET_HOPS: u64 = 500_000;
 /// Estimates try so many packet-hops: as many on a busy machine.
@@ -164,7 +167,7 @@ fn tables_of_shipped_scenarios_are_as_recorded() {
             .lines()
             .find_map(|line| line.strip_prefix(&format!("{name} ")));
         let duration = record.and_then(|rest| rest.split("ns ").next()?.parse().ok());
-        let duration = duration.unwrap_or_else(|| panic!("{name} is not in {RECORD}"));
+        let duration = duration.unwrap_or_else(|| panic!("{name} is not in {RECORD}: {HOW}"));
         let duration = Time::from_ns(duration);
         let exact = line(&name, duration, &outcome(&scenario, duration, true));
         let outcome = outcome(&scenario, duration, false);

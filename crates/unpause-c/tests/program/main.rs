@@ -105,5 +105,11 @@ fn every_mechanism_gives_the_numbers_that_rust_gives() {
         std::fs::write(&path, &parameters).expect("the list can be written");
     }
     let committed = std::fs::read_to_string(&path).expect("the list is there");
-    assert_eq!(parameters, committed);
+    let mut lines = parameters.lines().zip(committed.lines());
+    let first = lines.find(|(now, before)| now != before);
+    assert!(
+        parameters == committed,
+        "{} is not what the code says, from {first:?} on: run UNPAUSE_BLESS=1 cargo test -p unpause-c",
+        path.display()
+    );
 }

@@ -72,8 +72,9 @@ pub(crate) fn retry(file: &Link) -> Option<RetryConfig> {
 
 /// Credits, if links have them.
 pub(crate) fn cbfc(file: &Link) -> Option<CbfcConfig> {
-    if file.flow_control.value() != Some(&FlowControl::Cbfc) {
-        return None;
+    match file.flow_control.value() {
+        None | Some(FlowControl::Pfc) => return None,
+        Some(FlowControl::Cbfc) => {}
     }
     let mut params = Params::default();
     if let Some(size) = file.credit_size.value() {
