@@ -28,6 +28,7 @@ mod errors;
 mod events;
 mod histogram;
 mod input_queued;
+mod nic;
 mod overrides;
 mod pfc;
 mod pipeline;
@@ -50,6 +51,7 @@ pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
 pub use events::{Events, LinkEvent, PauseStorm, RateEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
+pub use nic::NicModel;
 pub use overrides::{QueueLimit, QueueMarking, RedThresholds, Shaper, SwitchOverride};
 pub use pipeline::{FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
@@ -147,18 +149,6 @@ pub enum RateChange {
     AtOnce,
     /// The one after the next: when that goes was said when the last one went.
     NextPacket,
-}
-
-/// How a NIC chooses among its RoCE flows, and who wakes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NicModel {
-    /// In turn by when their rate limiters have let them go; each limiter wakes it.
-    #[default]
-    Own,
-    /// As HPCC's simulator: in turn by when they have started, whatever their priority, the one after the last one
-    /// served first. One timer wakes it, which nobody sets anew while it runs; so do ACKs, new flows, and the ends
-    /// of a transmission and of a PAUSE. NAKs measure RTTs; duplicates of an active flow are not acknowledged.
-    Hpcc,
 }
 
 /// A window of a RoCE flow that no law sets: payload in flight is below it whenever a packet is sent.

@@ -7,9 +7,11 @@
 
 use unpause_protocols::units::Time;
 
+use super::flow::layout::Layout;
+use super::flow::posted::Posted;
+use super::flow::selective::{Recovery, recovery};
+use super::flow::sender::Sender;
 use super::job_steps::Do;
-use super::layout::Layout;
-use super::posted::Posted;
 use super::ranks::{Due, From, Incoming, Outgoing, Ranks};
 use super::state::Host;
 use crate::engine::batch::FlowStart;
@@ -133,7 +135,7 @@ impl Host {
         if let Some(outgoing) = ranks.ranks[rank].to.get_mut(&key) {
             (outgoing.slot, outgoing.flow) = (slot, start.id);
         }
-        self.line_up(now, slot);
+        self.line_up(now, slot, true);
         (start.id, slot)
     }
 
@@ -361,4 +363,38 @@ impl Host {
         sender.close();
         self.end_sender(now, slot, window)
     }
+}
+
+impl Host {
+    /// The last packet of a message has left, or a packet of selective repeat: another one of the connection in `slot`
+    /// follows, or one of another message.
+    #[cold]
+    pub(super) fn end_message(&mut self, slot: u32) {
+        let (sender, posted, recovery) = self.connection(slot);
+        posted.at += 1;
+        sender.turn_to_message(posted, recovery);
+    }
+
+    /// The connection in `slot` has gone back: what was lost may be of an earlier message.
+    #[cold]
+    pub(super) fn rewind(&mut self, slot: u32) {
+        let (sender, posted, recovery) = self.connection(slot);
+        posted.forget(sender.recovery.unacknowledged());
+        posted.at = 0;
+        sender.turn_to_message(posted, recovery);
+    }
+
+    /// The sender of a connection, its messages, and how its losses are repaired, of which nothing times out here.
+    pub(super) fn connection(&mut self, slot: u32) -> (&mut Sender, &mut Posted, Recovery<'_>) {
+        let sender = &mut self.senders[slot as usize];
+        let posted = posted(&mut self.ranks, sender.flow);
+        let recovery = recovery(&mut self.selective, slot, Time::NEVER);
+        (sender, posted, recovery)
+    }
+}
+
+/// The messages of the connection that flow `flow` is.
+fn posted(ranks: &mut Option<Box<Ranks>>, flow: u32) -> &mut Posted {
+    let outgoing = ranks.as_mut().and_then(|it| it.outgoing.get_mut(&flow));
+    &mut outgoing.expect("it is of a rank").posted
 }

@@ -8,8 +8,8 @@ use unpause_protocols::congestion_control::Mechanism as _;
 use unpause_protocols::congestion_control::receiver_credits::sender::Demand;
 use unpause_protocols::units::Time;
 
-use super::grants::most_credit;
-use super::sender::Sender;
+use super::flow::grants::most_credit;
+use super::flow::sender::Sender;
 use super::state::Host;
 use super::timer::Timer;
 use crate::engine::window::Window;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use unpause_protocols::units::Time;
 
-use super::gates::Waiting;
+use super::flow::gates::Waiting;
 use super::state::Host;
 use crate::engine::window::Window;
 use crate::fabric::NodeId;

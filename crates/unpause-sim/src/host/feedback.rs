@@ -1,175 +1,220 @@
-//! A flow at its sender: feedback that it receives, and what follows.
+//! What hosts make of feedback: ACKs, NAKs and notifications at the senders of flows.
 
-use rand_core::Rng;
-use unpause_protocols::congestion_control::{Ack, Loss, Mechanism};
-use unpause_protocols::loss_recovery::{Feedback, Repair as _};
-use unpause_protocols::notification::Notification;
+use unpause_protocols::congestion_control::Hop;
+use unpause_protocols::loss_recovery::Feedback;
 use unpause_protocols::units::Time;
 
-use super::ack_info::{AckInfo, Trim};
-use super::selective::Recovery;
-use super::sender::Sender;
+use super::flow::ack_info::{AckInfo, Trim};
+use super::flow::selective::{self, recovery};
+use super::flow::sender::Carries;
+use super::flow::sprayed::trimmed_number;
+use super::state::Host;
+use super::timer::Timer;
+use crate::engine::log::{Log, SenderEnd};
+use crate::engine::window::Window;
+use crate::fabric::packet::{ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
+use crate::traffic::Ending;
 
-impl Sender {
-    /// Packets before `seq` have arrived, of which its law need not hear.
-    #[inline]
-    pub fn on_silent_ack(&mut self, now: Time, seq: u32, mut recovery: Recovery<'_>) {
-        recovery.on_ack(&mut self.recovery, now, Feedback::cumulative(seq));
-        self.next_start = self.next_start.max(now);
+/// What a NAK says. Under go-back-N nothing is kept of what it answers.
+fn feedback_of(nak: &Packet) -> Feedback {
+    let ahead = nak.aux >> 16;
+    Feedback {
+        number: nak.seq,
+        kept: (ahead > 0).then(|| nak.seq.wrapping_add(ahead)),
     }
+}
 
-    /// Packets before `seq` have arrived.
-    pub fn on_ack(&mut self, now: Time, seq: u32, info: &AckInfo<'_>, mut recovery: Recovery<'_>) {
-        let news = recovery.on_ack(&mut self.recovery, now, Feedback::cumulative(seq));
-        self.tell(now, news, info, &mut recovery);
-    }
-
-    /// Reports an acknowledgement of this many packets to the law.
-    #[inline]
-    fn tell(&mut self, now: Time, packets: u32, info: &AckInfo<'_>, recovery: &mut Recovery<'_>) {
-        let sent = match recovery {
-            Recovery::GoBackN(_) => self.recovery.next(),
-            Recovery::SelectiveRepeat(_) => self.recovery.highest(),
-        };
-        let bytes_of = |packets: u32| u64::from(packets) * u64::from(self.packet_bytes);
-        self.law.on_ack(&Ack {
-            rtt: info.rtt,
-            bytes: bytes_of(packets),
-            ce: info.ce,
-            acknowledged: bytes_of(self.recovery.unacknowledged()),
-            sent: bytes_of(sent),
-            telemetry: info.hops,
-            digest: info.digest,
-            ..Ack::at(now)
-        });
-        self.apply_law(recovery);
-    }
-
-    /// The receiver misses the packet of this number, and may keep a later one. True if packets count as lost.
-    pub fn on_nak(
-        &mut self,
-        now: Time,
-        feedback: Feedback,
-        info: &AckInfo<'_>,
-        mut recovery: Recovery<'_>,
-    ) -> bool {
-        let in_flight = self.in_flight(&recovery);
-        let mut lost = false;
-        if let Some(gap) = recovery.on_nak(&mut self.recovery, now, feedback) {
-            lost = gap.lost;
-            self.burst_over |= lost;
-            self.tell(now, gap.news, info, &mut recovery);
-            if lost {
-                let arrived = u64::from(gap.news) * u64::from(self.packet_bytes);
-                let in_flight = in_flight.saturating_sub(arrived);
-                self.lose(now, Loss::Packet, in_flight, &mut recovery);
-            }
-        }
-        lost
-    }
-
-    /// A switch has trimmed a packet.
-    #[cold]
-    pub fn on_trim(
-        &mut self,
-        now: Time,
-        trim: Trim,
-        info: &AckInfo<'_>,
-        mut recovery: Recovery<'_>,
-    ) {
-        let in_flight = self.in_flight(&recovery);
-        let Trim {
-            before,
-            number,
-            last_hop,
-        } = trim;
-        let Some(gap) = recovery.on_trim(&mut self.recovery, now, before, number) else {
-            return;
-        };
-        if gap.news > 0 {
-            let info = AckInfo { rtt: None, ..*info };
-            self.tell(now, gap.news, &info, &mut recovery);
-        }
-        if gap.lost {
-            self.burst_over = true;
-            let arrived = u64::from(gap.news) * u64::from(self.packet_bytes);
-            let loss = Loss::Trim {
-                bytes: self.packet_bytes,
-                rtt: info.rtt,
-                last_hop,
-            };
-            self.lose(now, loss, in_flight.saturating_sub(arrived), &mut recovery);
-        }
-    }
-
-    /// Bytes sent and neither acknowledged nor given up as lost.
-    fn in_flight(&self, recovery: &Recovery<'_>) -> u64 {
-        u64::from(recovery.in_flight(&self.recovery)) * u64::from(self.packet_bytes)
-    }
-
-    fn lose(&mut self, now: Time, loss: Loss, in_flight: u64, recovery: &mut Recovery<'_>) {
-        self.law.on_loss(now, loss, in_flight);
-        self.apply_law(recovery);
-    }
-
-    /// The window may have moved or changed, if the law has one: whole packets, and one at least.
-    #[inline]
-    pub(super) fn open_window(&mut self, recovery: &mut Recovery<'_>) {
-        if self.windowed {
-            self.count_window(recovery);
+impl Host {
+    pub(super) fn on_feedback(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        match packet.has_telemetry() {
+            false => self.take_feedback(now, packet, &[], None, window),
+            true => self.on_telemetry(now, packet, window),
         }
     }
 
     #[inline(never)]
-    fn count_window(&mut self, recovery: &mut Recovery<'_>) {
-        let of_law = self.law.window().unwrap_or(u64::MAX) / u64::from(self.packet_bytes);
-        let own = self
-            .window
-            .map_or(u64::MAX, |it| it.packets(self.law.rate()));
-        let packets = of_law.min(own).clamp(1, u64::from(u32::MAX));
-        recovery.open_window(&mut self.recovery, packets as u32);
+    fn on_telemetry(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let record = window.telemetry.take(packet);
+        let hops = record.as_ref().map_or(&[][..], |record| record.hops());
+        // Of a law that reads records, nobody asks for a code.
+        let digest = Some(packet.stamp as u16);
+        self.take_feedback(now, packet, hops, digest, window);
     }
 
-    /// All that it will ever send was acknowledged at `now`.
-    pub fn note_end(&mut self, now: Time) {
-        self.acknowledged_at = self.acknowledged_at.min(now);
-    }
-
-    /// A congestion notification has arrived.
-    pub fn on_notification<R: Rng>(
+    /// `hops`, `digest`: what switches have written into the packet that it answers.
+    #[inline(always)]
+    pub(super) fn take_feedback(
         &mut self,
         now: Time,
-        notification: &Notification,
-        mut recovery: Recovery<'_>,
-        rng: &mut R,
+        packet: &Packet,
+        hops: &[Hop],
+        digest: Option<u16>,
+        window: &mut Window<'_, '_>,
     ) {
-        self.notifications += 1;
-        self.law.on_notification(now, notification, rng);
-        self.apply_law(&mut recovery);
-    }
-
-    /// When [`Sender::on_timer`] is due.
-    #[inline]
-    pub fn next_timer(&self) -> Time {
-        self.law_timer.min(self.recovery.next_timer())
-    }
-
-    /// Runs what is due.
-    pub fn on_timer<R: Rng>(&mut self, now: Time, mut recovery: Recovery<'_>, rng: &mut R) {
-        if self.law_timer <= now {
-            self.law.on_timer(now, rng);
-            self.apply_law(&mut recovery);
+        let slot = packet.slot;
+        let Some(sender) = self.senders.get_mut(slot as usize) else {
+            return;
+        };
+        if sender.flow != packet.flow {
+            return;
         }
-        let in_flight = self.in_flight(&recovery);
-        if recovery.on_timer(&mut self.recovery, now) {
-            self.burst_over = true;
-            self.timeouts += 1;
-            let loss = Loss::Timeout {
-                again: self.is_silent(),
-                window: self.law.window().unwrap_or(u64::MAX),
+        let timeout = window.plan.config.host.retransmit_timeout;
+        let info = |rtt| AckInfo {
+            rtt,
+            ce: packet.is(ECE),
+            hops,
+            digest,
+        };
+        let measures = packet.bits & (MEASURE | INT) == MEASURE;
+        let framing = window.ports.framing_bytes;
+        let speed = self.nic.end.transmitter.speed;
+        let rtt = || {
+            let own = speed.time_for(u64::from(packet.aux as u16) + framing);
+            now.saturating_sub(Time::from_ps(packet.stamp) + own)
+        };
+        match packet.kind {
+            Kind::Nak => {
+                // With lost ACKs it may be what ends a round trip there; with selective repeat it is an ACK, too.
+                let counts = window.plan.config.host.nic.times_naks() || self.selective.is_some();
+                let rtt = (counts && measures).then(rtt);
+                let recovery =
+                    selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
+                let tells = sender.tells;
+                let lost = sender.on_nak(now, feedback_of(packet), &info(rtt), recovery);
+                if lost && sender.is_connection() {
+                    self.rewind(slot);
+                }
+                if tells && self.on_sends_acknowledged(now, slot, window) {
+                    return;
+                }
+            }
+            Kind::TrimNak => {
+                if self.take_trim(now, packet, window) {
+                    return;
+                }
+            }
+            Kind::Ack => {
+                let heard = sender.hears_acks;
+                let rtt = (heard && measures).then(rtt);
+                let recovery =
+                    selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
+                match heard {
+                    true => sender.on_ack(now, packet.seq, &info(rtt), recovery),
+                    false => sender.on_silent_ack(now, packet.seq, recovery),
+                }
+                if self.on_acknowledged(now, slot, window) || !heard {
+                    return;
+                }
+            }
+            _ => return self.delay_notification(now, packet, window),
+        }
+        self.after_change(now, slot);
+        self.wake(now);
+    }
+
+    /// A NAK says that a packet was trimmed. True if the sender is forgotten.
+    #[cold]
+    fn take_trim(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) -> bool {
+        let slot = packet.slot;
+        let timeout = window.plan.config.host.retransmit_timeout;
+        let recovery = selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
+        let sender = &mut self.senders[slot as usize];
+        // What was sent was a whole packet.
+        let speed = self.nic.end.transmitter.speed;
+        let own = speed.time_for(u64::from(sender.packet_bytes));
+        let sent = Time::from_ps(packet.stamp);
+        let info = AckInfo {
+            rtt: packet.is(MEASURE).then(|| now.saturating_sub(sent + own)),
+            ce: packet.is(ECE),
+            hops: &[],
+            digest: None,
+        };
+        let trim = Trim {
+            before: packet.seq,
+            number: trimmed_number(packet),
+            last_hop: packet.is(LAST_HOP),
+        };
+        sender.on_trim(now, trim, &info, recovery);
+        sender.tells && self.on_sends_acknowledged(now, slot, window)
+    }
+
+    /// More of a sender's data has been acknowledged; true if the sender is forgotten.
+    #[inline(always)]
+    fn on_acknowledged(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+        let sender = &self.senders[slot as usize];
+        if sender.tells {
+            return self.on_sends_acknowledged(now, slot, window);
+        } else if sender.is_done() {
+            return match sender.is_connection() {
+                true => self.on_messages_acknowledged(now, slot, window),
+                false => self.end_sender(now, slot, window),
             };
-            self.silent_since = self.recovery.unacknowledged() + 1;
-            self.lose(now, loss, in_flight, &mut recovery);
         }
+        false
+    }
+
+    /// All of a flow has been acknowledged; true if its sender is forgotten.
+    #[inline(always)]
+    pub(super) fn end_sender(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+        let sender = &mut self.senders[slot as usize];
+        if window.plan.config.probes.acknowledged {
+            sender.note_end(now);
+        }
+        let flow = sender.flow;
+        let is_over = !self.is_in_line(slot);
+        self.ended(now, flow, Ending::Acknowledged, window.log);
+        if is_over {
+            self.forget(slot, window.log);
+        }
+        is_over
+    }
+
+    /// A CNP or CNM has arrived, to take effect after a while.
+    fn delay_notification(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let reaction = window.plan.config.host.notification_reaction;
+        if reaction == Time::ZERO {
+            return self.on_notification(now, packet, window);
+        }
+        self.notified.push_back(*packet);
+        let entry = Timer::Notification.entry(now + reaction, packet.flow);
+        self.timers.push(entry);
+    }
+
+    pub(super) fn on_notification(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: &mut Window<'_, '_>,
+    ) {
+        let slot = packet.slot;
+        let Some(sender) = self.senders.get_mut(slot as usize) else {
+            return;
+        };
+        // A switch may tell the source of a datagram, too, which obeys nobody.
+        if sender.flow == packet.flow
+            && sender.carries != Carries::Datagrams
+            && let Some(notification) = packet.notification()
+        {
+            let timeout = window.plan.config.host.retransmit_timeout;
+            let recovery = recovery(&mut self.selective, slot, timeout);
+            sender.on_notification(now, &notification, recovery, &mut self.rng);
+            self.after_change(now, slot);
+        }
+    }
+
+    pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {
+        let sender = self.senders.remove(slot as usize);
+        self.record_end(slot, sender.end(None), log);
+    }
+
+    /// Records what is to be info of the sender in `slot`, if anything.
+    pub(super) fn record_end(&mut self, slot: u32, end: Option<SenderEnd>, log: &mut Log) {
+        let Some(mut end) = end else {
+            return;
+        };
+        if let Some(retries) = &mut self.retries {
+            retries.tell(slot, &mut end);
+        }
+        log.senders.push(end);
     }
 }

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use unpause_protocols::units::Time;
 
-use super::layout::Layout;
+use super::flow::layout::Layout;
+use super::flow::selective::recovery;
 use super::ranks::{Due, Ranks};
-use super::selective::recovery;
 use super::state::Host;
 use crate::engine::log::MessageStart;
 use crate::engine::window::Window;
@@ -262,9 +262,7 @@ impl Host {
         let recovery = recovery(&mut self.selective, slot, Time::NEVER);
         sender.post(&mut from.posted, &Layout::of(Some(bytes), plan), recovery);
         self.after_change(now, slot);
-        if self.hpcc_nic {
-            self.look(now);
-        }
+        self.wake(now);
     }
 }
 

@@ -1,70 +1,55 @@
 //! A host: NICs with a port each, one mostly, flows that it sends and flows that it receives.
 //!
-//! The NIC sends control packets first, then, by strict priority between classes, the flows whose
-//! rate limiters allow it, in turn. PFC of the switch stops classes one by one; control packets are
-//! never stopped. TCP connections (`tcp/`) share the port, in the same round-robin.
+//! The NIC sends control packets first, then, by strict priority between classes, the flows whose rate limiters allow it, in
+//! turn. PFC of the switch stops classes one by one; control packets are never stopped. TCP connections share the port, in the
+//! same round-robin.
+//!
+//! Types that know no host are in folders: `nic/`, `flow/`, `tcp/` and `ranks/`. Each file beside them is one topic of what a host
+//! does, with the methods of [`Host`] for that.
 
 use unpause_protocols::units::Time;
 
 use crate::engine::batch::FlowStart;
-use crate::engine::log::{Log, SenderSample};
+use crate::engine::log::Log;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::packet::{INT, Kind, Packet};
 use crate::link::pause::PendingPause;
-use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
 use crate::traffic::{Ending, Transport};
 
-mod ack_info;
-mod cbfc;
 mod connections;
 mod credits;
-mod datagrams;
 mod delay;
 mod driven;
 mod feedback;
+pub mod flow;
 mod following;
-mod gates;
-mod grants;
-mod item;
 mod job_steps;
-pub mod layout;
-mod link_state;
-mod messages;
+mod link;
 mod nic;
 mod nics;
 mod pause;
-mod posted;
 pub mod prefetch;
 mod program_steps;
 mod ranks;
-mod receive_buffer;
-pub mod receiver;
-mod retries;
-mod retry;
-mod roce;
-mod routes;
-mod selective;
-pub mod sender;
-mod shares;
-mod show;
+mod receive;
+mod report;
+mod send;
 mod slow;
-mod sprayed;
 mod state;
-mod stuck;
 mod tcp;
 mod tcp_receive;
 mod tcp_send;
 mod timer;
+mod turns;
 mod waits;
-pub mod window;
 
 pub use state::Host;
 
-use retries::NOBODY;
-use selective::recovery;
-use sender::{Carries, Pace, Sender};
-use state::{Counters, arm_receiver, arm_sender, first_start, reserve_first};
+use flow::retries::NOBODY;
+use flow::selective::recovery;
+use flow::sender::{Carries, Sender};
+use state::{arm_receiver, arm_sender, first_start, reserve_first};
 use timer::Timer;
 
 impl Host {
@@ -125,12 +110,8 @@ impl Host {
             self.begin_on_credit(slot, window.plan);
         }
         let connection = (slot, start.number, start.spec.group);
-        if self.ranks.is_some() && self.open_connection(connection, window.plan) && !self.hpcc_nic {
-            // It has nothing to send yet: it takes its place when a message is posted.
-            arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
-            return;
-        }
-        self.line_up(now, slot);
+        let waits = self.ranks.is_some() && self.open_connection(connection, window.plan);
+        self.line_up(now, slot, !waits);
     }
 
     /// A flow has a sender from now on, in this place.
@@ -145,18 +126,6 @@ impl Host {
         let slot = self.senders.insert(sender) as u32;
         self.begin(slot, plan);
         slot
-    }
-
-    /// The flow in `slot` takes its place among those of the NIC at hand.
-    #[inline(always)]
-    fn line_up(&mut self, now: Time, slot: u32) {
-        self.nic.end.busy_until = self.nic.end.busy_until.max(now);
-        if self.hpcc_nic {
-            self.nic.list.push(slot);
-            self.look(now);
-        }
-        self.enqueue(slot);
-        arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
     }
 
     /// The flow in `slot` begins.
@@ -211,10 +180,9 @@ impl Host {
         retries.give_up(slot, flow, now);
         sender.recovery.abandon();
         (sender.flow, sender.stop, sender.recorded) = (NOBODY, now, false);
-        if self.hpcc_nic {
-            self.look(now);
-        } else if sender.pace != Pace::Ready {
-            self.forget(slot, window.log);
+        match self.is_in_line(slot) {
+            true => self.wake(now),
+            false => self.forget(slot, window.log),
         }
         true
     }
@@ -242,8 +210,8 @@ impl Host {
                         return;
                     }
                     self.after_change(now, slot);
-                    if self.hpcc_nic && goes_back {
-                        self.look(now);
+                    if goes_back {
+                        self.wake(now);
                     }
                 } else {
                     arm_sender(&mut self.timers, sender, slot);
@@ -312,103 +280,6 @@ impl Host {
             self.on_sample(now, window.plan, window.log);
         }
         self.set_rare();
-    }
-
-    fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        if now.as_ps().is_multiple_of(self.flow_interval.as_ps()) {
-            self.sample_flows(now, log);
-        }
-        if self.sampling.port {
-            for nic in 0..self.nics() {
-                if plan.config.probes.ports.contains(&(self.id, nic)) {
-                    self.turn_to(nic);
-                    self.sample_port(now, plan, log);
-                }
-            }
-        }
-    }
-
-    fn sample_flows(&self, now: Time, log: &mut Log) {
-        for (_, sender) in &self.senders {
-            if sender.recorded {
-                let (flow, sent_bytes) = (sender.flow, sender.sent_bytes);
-                log.sender_series.push(SenderSample {
-                    time: now,
-                    flow,
-                    rate: Some(sender.rate()),
-                    cwnd_bytes: sender.window(),
-                    sent_bytes,
-                    notifications: sender.notifications,
-                });
-            }
-        }
-        for (_, receiver) in &self.receivers {
-            if receiver.recorded() && receiver.start() <= now {
-                log.receiver_series
-                    .push((now, receiver.flow, receiver.delivered_bytes()));
-            }
-        }
-        self.tcp.sample(now, log);
-    }
-
-    fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        for class in 0..self.nic.classes.len() {
-            let buffer = self.buffer.as_ref();
-            let held = buffer.map(|buffer| buffer.sample(class as u8));
-            let (ingress_bytes, pause_frames) = held.unwrap_or_default();
-            let (packets, bytes) = self.tcp.queued(self.nic.replies.get(class));
-            log.port_series.push(PortSample {
-                time: now,
-                node: self.id,
-                port: self.number,
-                priority: plan.classes.priority(class as u8),
-                queue_bytes: bytes,
-                queue_packets: packets,
-                ingress_bytes,
-                tx_bytes: self.nic.classes[class].counters.tx_bytes,
-                dropped_packets: 0,
-                pause_frames,
-                paused: plan.waited(self.nic.classes[class].pause.total(now)).0,
-            });
-        }
-    }
-
-    /// Closes and reports what is open at the NIC at hand.
-    fn finish_nic(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        for class in 0..self.nic.classes.len() as u8 {
-            let place = self.place(class, plan);
-            let pause = &mut self.nic.classes[class as usize].pause;
-            let (paused, credit_wait) = plan.waited(pause.total(now));
-            let since = pause.held_since();
-            pause.finish(now, place, log);
-            if !self.nic.stopped_by.is_empty() {
-                self.note_go(now, class, since);
-            }
-            let Counters {
-                tx_packets,
-                tx_bytes,
-            } = self.nic.classes[class as usize].counters;
-            let identity = PortRecord {
-                node: self.id,
-                port: self.number,
-                priority: place.priority,
-                ..PortRecord::default()
-            };
-            let mut record = PortRecord {
-                tx_packets,
-                tx_bytes,
-                paused,
-                credit_wait,
-                ..identity
-            };
-            if let Some(buffer) = &self.buffer {
-                buffer.record(class, plan, &mut record);
-            }
-            if record != identity {
-                log.ports.push(record);
-            }
-        }
-        log.waits.extend(self.take_waits(plan));
     }
 }
 

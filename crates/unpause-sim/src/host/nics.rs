@@ -4,15 +4,17 @@
 //! in [`Host::others`]. What happens at the host says which NIC it is about: the one
 //! that a PAUSE came by, or the one by which packets of a flow leave, data at its sender and feedback at its receiver.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
-use super::item::{Handle, Item};
-use super::sender::{Carries, Pace};
-use super::sprayed::Sprayed;
-use super::state::{Host, Nic};
+use super::flow::sender::{Carries, Pace};
+use super::flow::sprayed::Sprayed;
+use super::nic::Nic;
+use super::nic::item::{Handle, Item};
+use super::state::Host;
 use super::timer::Timer;
+use crate::engine::window::Window;
 use crate::fabric::packet::{FORWARD, Kind, Packet};
 use crate::fabric::ports::GlobalPort;
 use crate::fabric::{NodeId, PortId};
@@ -96,9 +98,9 @@ impl Host {
         self.nic_towards(packet.src, flow, from_sender, plan)
     }
 
-    /// True if packets of a sprayed flow leave by several NICs: those of HPCC's simulator keep their flows.
+    /// True if packets of a sprayed flow leave by several NICs.
     fn sprays_over_nics(&self) -> bool {
-        self.has_several_nics() && self.selective.is_some() && !self.hpcc_nic
+        self.has_several_nics() && self.selective.is_some()
     }
 
     /// The NIC of the next packet of a flow that this host sends by RoCE.
@@ -253,5 +255,52 @@ impl Host {
     #[cold]
     pub(super) fn turn_to_packet(&mut self, packet: &Packet, plan: &Plan<'_>) {
         self.turn_to(self.nic_of(packet, plan));
+    }
+
+    /// The routes at this place of the plan hold from now on. Flows that wait at a NIC for their turn or their rate limiter go to
+    /// the one by which their packets leave now. Packets that have been made stay.
+    #[cold]
+    pub fn follow_routes(&mut self, now: Time, routes: usize, window: &mut Window<'_, '_>) {
+        if !self.has_several_nics() {
+            return;
+        }
+        let before = self.nics_of_flows(window.plan);
+        self.routes = routes;
+        let mut moved = self.nics_of_flows(window.plan);
+        // A sprayed flow may wait at another NIC than the one that it would be put to now.
+        moved.retain(|item, nic| before[item] != *nic || self.is_sprayed(*item));
+        for nic in 0..self.nics() {
+            self.turn_to(nic);
+            self.nic.remove(&moved);
+            self.nic.end.busy_until = self.nic.end.busy_until.max(now);
+        }
+        for (item, nic) in moved {
+            self.turn_to(nic);
+            match item {
+                Item::Roce(slot) => self.line_up_again(slot),
+                Item::Tcp(slot) => self.queue_tcp_again(now, slot, window),
+                // They are of no flow.
+                Item::Replies(_) | Item::Acks(_) => {}
+            }
+        }
+        for nic in 0..self.nics() {
+            self.turn_to(nic);
+            self.set_nic(now);
+            self.wake(now);
+        }
+    }
+
+    /// The NIC of each flow that this host sends.
+    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<Item, PortId> {
+        let roce = self.senders.iter().filter_map(|(slot, _)| {
+            let slot = slot as u32;
+            Some((Item::Roce(slot), self.nic_of_sender(slot, plan)?))
+        });
+        let tcp = self.tcp.senders.iter().map(|(slot, it)| {
+            let flow = (it.flow, it.spec.source_port);
+            let nic = self.nic_towards(it.spec.dst, flow, false, plan);
+            (Item::Tcp(slot as u32), nic)
+        });
+        roce.chain(tcp).collect()
     }
 }

@@ -60,7 +60,7 @@ impl Host {
     }
 
     fn after_pause_change(&mut self, now: Time, class: u8) {
-        let may_send = self.hpcc_nic || self.nic.end.eligible() != 0;
+        let may_send = self.in_list || self.nic.end.eligible() != 0;
         if may_send && !self.nic.end.is_paused(class) {
             self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
         }

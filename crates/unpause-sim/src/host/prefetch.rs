@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use super::Host;
-use super::item::{Handle, Item};
+use super::nic::item::{Handle, Item};
 use crate::engine::window::Window;
 use crate::fabric::packet::Kind;
 use crate::prefetch::{prefetch, prefetch_first, prefetch_front};

@@ -7,30 +7,25 @@ use slab::Slab;
 use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::Time;
 
-use super::gates::Waiting;
-use super::grants::Credits;
-use super::item::Handle;
+use super::flow::gates::Waiting;
+use super::flow::grants::Credits;
+use super::flow::receiver::Receiver;
+use super::flow::retries::Retries;
+use super::flow::selective::Selective;
+use super::flow::sender::Sender;
+use super::nic::Nic;
+use super::nic::receive_buffer::ReceiveBuffer;
 use super::ranks::Ranks;
-use super::receive_buffer::ReceiveBuffer;
-use super::receiver::Receiver;
-use super::retries::Retries;
-use super::selective::Selective;
-use super::sender::Sender;
-use super::shares::Shares;
 use super::tcp::Tcp;
 use super::timer::Timer;
 use crate::config::NicModel;
 use crate::engine::batch::FlowStart;
 use crate::engine::heap::Heap;
-use crate::engine::ring::Ring;
 use crate::fabric::packet::Packet;
-use crate::fabric::ports::GlobalPort;
 use crate::fabric::rng;
 use crate::fabric::{NodeId, PortId};
-use crate::link::end::End;
-use crate::link::pause::{PauseState, PendingPauses};
+use crate::link::pause::PendingPauses;
 use crate::outcome::causes::Expiry;
-use crate::outcome::held_back::HeldBack;
 use crate::plan::Plan;
 use crate::plan::sampling::{Sampling, grid_after};
 use crate::traffic::{Connections, Ending, FlowSpec, Transport};
@@ -80,9 +75,9 @@ pub struct Host {
     /// Links have credits: the NIC checks them before it chooses.
     #[show(skip)]
     pub(super) has_link_credits: bool,
-    /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
-    #[show(refuse_if = *hpcc_nic)]
-    pub(super) hpcc_nic: bool,
+    /// Flows get their turn by [`Nic::list`], as at the NIC of HPCC's simulator ([`NicModel::Hpcc`]).
+    #[show(refuse_if = *in_list)]
+    pub(super) in_list: bool,
     /// Some flow has an extra delay, the host is slow for some time, or data bring pull targets.
     #[show(skip)]
     pub(super) delays: bool,
@@ -155,119 +150,6 @@ pub struct Host {
     pub(super) routes: usize,
 }
 
-/// What there is of each class.
-#[derive(Debug, Default, Show)]
-pub(super) struct Class {
-    #[show(nested)]
-    pub counters: Counters,
-    /// What may send, in turn.
-    #[show(same = ready.len())]
-    #[show(by = ready.iter().for_each(|handle| handle.show_same(visitor)))]
-    pub ready: VecDeque<Handle>,
-    /// PAUSE that it obeys.
-    #[show(nested)]
-    pub pause: PauseState,
-}
-
-/// A NIC: its end of the link, what waits there, and who may send.
-#[derive(Debug, Show)]
-#[repr(C)]
-pub(super) struct Nic {
-    #[show(by = end.show(false, visitor))]
-    pub end: End,
-    #[show(skip)]
-    pub port: GlobalPort,
-    /// When it looks for something to send.
-    #[show(earliest)]
-    pub at: Time,
-    /// Flows that wait for their rate limiter.
-    #[show(nested)]
-    pub pacing: Heap,
-    #[show(nested)]
-    pub control: Ring,
-    #[show(nested)]
-    pub classes: Vec<Class>,
-    // What few packets touch.
-    /// ACKs and NAKs that share the classes of data, by class; [`Acks`](super::item::Item::Acks) stands for them among
-    /// flows that may send.
-    #[show(nested)]
-    pub acks: Vec<Ring>,
-    /// TCP's SYNs, SYN-ACKs, ACKs and FINs, by class, as far as there have been any; with [`Qdisc::Pfifo`] segments, too.
-    #[show(refuse_if = !replies.iter().all(Ring::is_empty))]
-    pub replies: Vec<Ring>,
-    /// How classes share the port, if the most urgent does not go first.
-    #[show(skip = "see Host::has_shares")]
-    pub shares: Option<Box<Shares>>,
-    /// Of HPCC's NIC: slots of senders in the order of their starts, and the place of the last one served.
-    #[show(skip = "see Host::hpcc_nic")]
-    pub list: Vec<u32>,
-    #[show(skip = "see Host::hpcc_nic")]
-    pub served: usize,
-    /// Of HPCC's NIC: when the timer runs out, or ran out.
-    #[show(skip = "see Host::hpcc_nic")]
-    pub timer_at: Time,
-    /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
-    #[show(refuse_if = !stopped_by.is_empty())]
-    pub stopped_by: Vec<Time>,
-    /// What flows have waited for.
-    #[show(skip = "grows only where `stopped_by` is kept")]
-    pub waits: Vec<HeldBack>,
-}
-
-impl Nic {
-    fn at_rest(port: GlobalPort, plan: &Plan<'_>) -> Self {
-        let classes = plan.classes.count();
-        Self {
-            end: End::new(&plan.ports.transmitters[port as usize]),
-            port,
-            at: Time::NEVER,
-            pacing: Heap::default(),
-            control: Ring::default(),
-            classes: (0..classes).map(|_| Class::default()).collect(),
-            acks: match plan.config.host.pause_acks {
-                true => (0..classes).map(|_| Ring::default()).collect(),
-                false => Vec::new(),
-            },
-            list: Vec::new(),
-            served: 0,
-            timer_at: Time::ZERO,
-            stopped_by: match plan.config.probes.causes {
-                true => vec![Time::ZERO; classes],
-                false => Vec::new(),
-            },
-            waits: Vec::new(),
-            replies: Vec::new(),
-            shares: Shares::new(plan),
-        }
-    }
-
-    /// TCP's replies of a class.
-    pub fn replies_of(&mut self, class: u8) -> &mut Ring {
-        let class = usize::from(class);
-        if self.replies.len() <= class {
-            self.replies.resize_with(class + 1, Ring::default);
-        }
-        &mut self.replies[class]
-    }
-
-    /// All NICs of host `id`, if it has several.
-    pub fn several(id: NodeId, plan: &Plan<'_>) -> Vec<Self> {
-        let ports = plan.ports.of(id);
-        match ports.len() {
-            0 | 1 => Vec::new(),
-            _ => ports.map(|port| Self::at_rest(port, plan)).collect(),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, Show)]
-pub(super) struct Counters {
-    #[show(total)]
-    pub tx_packets: u64,
-    #[show(total)]
-    pub tx_bytes: u64,
-}
-
 /// Has the timer of the flow in `slot` run out when it is due, if it would run out later.
 #[inline(always)]
 pub(super) fn arm_sender(timers: &mut Heap, sender: &mut Sender, slot: u32) {
@@ -331,7 +213,7 @@ impl Host {
             nic: Nic::at_rest(port, plan),
             rare_at: Time::NEVER,
             has_link_credits: plan.config.switch.cbfc.is_some(),
-            hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
+            in_list: plan.config.host.nic == NicModel::Hpcc,
             has_shares: plan.config.host.shares.is_some(),
             timers: Heap::default(),
             starts: VecDeque::new(),
@@ -456,5 +338,22 @@ impl Host {
             self.set_rare();
         }
         self.sampling.at
+    }
+
+    /// Shows its state.
+    pub fn show<L: StateVisitor>(&mut self, plan: &Plan<'_>, visitor: &mut L) {
+        self.show_own(plan.config.host.ack_every, visitor);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.show(plan, visitor);
+        }
+        if !self.others.is_empty() {
+            let number = self.number;
+            visitor.same(u64::from(number));
+            let resting = (0..).zip(&mut self.others);
+            let resting = resting.filter(|(nic, _)| *nic != number);
+            resting.for_each(|(_, nic)| nic.show(visitor));
+        }
+        self.set_start();
+        self.set_rare();
     }
 }

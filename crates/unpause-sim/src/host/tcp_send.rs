@@ -7,7 +7,7 @@
 
 use unpause_protocols::units::Time;
 
-use super::item::Item;
+use super::nic::item::Item;
 use super::state::Host;
 use super::tcp::receiver::Reply;
 use super::tcp::sender::Sender;

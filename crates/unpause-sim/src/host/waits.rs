@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::item::Item;
-use super::sender::Sender;
+use super::flow::sender::Sender;
+use super::nic::item::Item;
 use super::state::Host;
 use crate::outcome::causes::Expiry;
 use crate::outcome::held_back::{Egress, HeldBack, Pause, bytes_in};

@@ -3,7 +3,7 @@
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::engine::log::FlowEnd;
-use crate::host::layout::Layout;
+use crate::host::flow::layout::Layout;
 use crate::jobs::ideal::Alone;
 use crate::outcome::ideal::{self, Frames};
 use crate::plan::Plan;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
-use super::super::posted::Posted;
+use super::super::flow::posted::Posted;
 use super::order::Order;
 use super::rank::Rank;
 use crate::engine::log::MessageEnd;

@@ -32,6 +32,17 @@ pub struct Tcp {
 }
 
 impl Tcp {
+    /// True if it has never had a flow.
+    pub fn is_idle(&self) -> bool {
+        let Self {
+            senders,
+            receivers,
+            pool,
+            qdisc: _,
+        } = self;
+        senders.is_empty() && receivers.is_empty() && pool.is_empty()
+    }
+
     /// No connections.
     pub fn new(qdisc: Qdisc) -> Self {
         Self {

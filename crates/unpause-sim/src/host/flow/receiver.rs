@@ -5,9 +5,9 @@ use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use super::layout::Layout;
 use crate::engine::log::FlowEnd;
 use crate::fabric::NodeId;
-use crate::host::layout::Layout;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 
@@ -31,12 +31,12 @@ pub struct Receiver {
     #[show(nested)]
     pub notification_point: NotificationPoint,
     #[show(skip)]
-    pub(super) spec: FlowSpec,
+    pub spec: FlowSpec,
     #[show(skip)]
-    pub(super) payload_bytes: u32,
+    pub payload_bytes: u32,
     /// Of a connection, or of datagrams: bytes by which its packets were smaller than full ones.
     #[show(total)]
-    pub(super) short_bytes: u64,
+    pub short_bytes: u64,
 }
 
 impl Receiver {
@@ -81,7 +81,7 @@ impl Receiver {
         self.spec.size_bytes.map_or(bytes, |size| size.min(bytes))
     }
     /// A message of a connection has come.
-    pub(super) fn count_message(&mut self, bytes: u64, plan: &Plan<'_>) {
+    pub fn count_message(&mut self, bytes: u64, plan: &Plan<'_>) {
         let packets = Layout::of(Some(bytes), plan).packets;
         self.short_bytes += u64::from(packets) * u64::from(self.payload_bytes) - bytes;
     }

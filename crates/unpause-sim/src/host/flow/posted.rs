@@ -10,28 +10,28 @@ use unpause_protocols::state_visitor::Show;
 
 /// The messages of a connection that have been posted, and not acknowledged as a whole.
 #[derive(Debug, Default, Show)]
-#[show(pub(super) fn show(flow: u32))]
+#[show(pub fn show(flow: u32))]
 pub struct Posted {
     #[show(same = messages.len())]
     #[show(by = messages.iter_mut().for_each(|it| it.show(flow, visitor)))]
-    pub(super) messages: VecDeque<Message>,
+    pub messages: VecDeque<Message>,
     /// The place of the one being sent: behind the last one, when all have been sent.
     #[show(same)]
-    pub(super) at: usize,
+    pub at: usize,
     /// Packets of all messages that have ever been posted.
     #[show(by = visitor.end(flow, packets))]
-    pub(super) packets: u32,
+    pub packets: u32,
     /// Messages that have been acknowledged, and those of which the rank has been told.
     #[show(total)]
-    pub(super) acknowledged: u32,
+    pub acknowledged: u32,
     #[show(total)]
-    pub(super) told: u32,
+    pub told: u32,
 }
 
 /// A message that is cut into packets.
 #[derive(Clone, Copy, Debug, Show)]
 #[show(fn show(flow: u32))]
-pub(super) struct Message {
+pub struct Message {
     /// One more than the number of its last packet.
     #[show(by = visitor.end(flow, end))]
     pub end: u32,
@@ -42,12 +42,12 @@ pub(super) struct Message {
 
 impl Posted {
     /// The place of the message that packet `number` is of; behind the last one, if that is not posted.
-    pub(super) fn place_of(&self, number: u32) -> usize {
+    pub fn place_of(&self, number: u32) -> usize {
         self.messages.partition_point(|it| it.end <= number)
     }
 
     /// Forgets messages that have been acknowledged up to packet `number`; answers how many.
-    pub(super) fn forget(&mut self, number: u32) -> usize {
+    pub fn forget(&mut self, number: u32) -> usize {
         let over = self.messages.partition_point(|it| it.end <= number);
         self.messages.drain(..over);
         self.at = self.at.saturating_sub(over);

@@ -11,7 +11,7 @@ use crate::traffic::{Ending, Following, Matching};
 /// `Host::wait_for` adds a flow before the run begins. `Host::watch` tells of a flow that others wait for: at its receiver
 /// before its first packet, at its sender when it starts. `Host::ended` starts what has waited for the last flow to end.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub struct Waiting {
     gates: Vec<Gate>,
     /// The gate of the flows of an entry; of one flow of it, where each waits for its own.
     of_entry: BTreeMap<(u16, Option<u32>), usize>,
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
 
 /// Flows that start together.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub struct Gate {
     /// So many flows have to end.
     left: u32,
     pub flows: Vec<FlowStart>,

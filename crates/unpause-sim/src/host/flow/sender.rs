@@ -42,7 +42,7 @@ pub enum Carries {
 /// A flow at its sender.
 #[derive(Debug, Show)]
 #[repr(C, align(64))]
-#[show(pub(super) fn show(ack_every: u32))]
+#[show(pub fn show(ack_every: u32))]
 pub struct Sender {
     /// Flow.
     #[show(same)]
@@ -54,10 +54,10 @@ pub struct Sender {
     #[show(skip)]
     pub recorded: bool,
     #[show(skip)]
-    pub(super) priority: u8,
+    pub priority: u8,
     /// [`INT`] if its law reads what switches write.
     #[show(refuse_if = *telemetry != 0)]
-    pub(super) telemetry: u8,
+    pub telemetry: u8,
     /// Where it is.
     #[show(nested)]
     pub pace: Pace,
@@ -70,77 +70,77 @@ pub struct Sender {
     // Which packets are to be acknowledged.
     #[show(same = recovery.next() % ack_every)]
     #[show(by = recovery.show(*flow, visitor))]
-    pub(super) recovery: numbers::Sender,
+    pub recovery: numbers::Sender,
     /// Its law sets a window, or its host.
     #[show(skip)]
-    pub(super) windowed: bool,
+    pub windowed: bool,
     /// An ACK may change its rate or its window.
     #[show(skip)]
     pub hears_acks: bool,
     /// What it sends may change its rate or its window, or what its law will do.
     #[show(refuse_if = *hears_sent)]
-    pub(super) hears_sent: bool,
+    pub hears_sent: bool,
     #[show(skip = "shown with `silent_since`")]
-    pub(super) burst_over: bool,
+    pub burst_over: bool,
     /// What it sends.
     #[show(refuse_if = *carries == Carries::Datagrams)]
-    pub(super) carries: Carries,
+    pub carries: Carries,
     /// A rank is told of each message that has been acknowledged.
     #[show(skip)]
-    pub(super) tells: bool,
+    pub tells: bool,
     #[show(skip)]
-    pub(super) rate_change: RateChange,
+    pub rate_change: RateChange,
     #[show(skip)]
-    pub(super) source_port: u16,
+    pub source_port: u16,
     #[show(skip)]
-    pub(super) full_bytes: u16,
+    pub full_bytes: u16,
     #[show(skip = "shown with `silent_since`")]
-    pub(super) last_bytes: u16,
+    pub last_bytes: u16,
     /// Of a full packet on the wire, as the law counts.
     #[show(skip)]
-    pub(super) packet_bytes: u32,
+    pub packet_bytes: u32,
     #[show(skip)]
-    pub(super) dst: NodeId,
+    pub dst: NodeId,
     #[show(skip)]
-    pub(super) receiver_slot: u32,
+    pub receiver_slot: u32,
     /// Bytes put on the wire.
     #[show(total)]
     pub sent_bytes: u64,
     /// What the rate limiter releases at once: a packet, or a burst.
     #[show(time)]
-    pub(super) burst_start: Time,
+    pub burst_start: Time,
     #[show(same)]
-    pub(super) burst_bytes: u64,
+    pub burst_bytes: u64,
     /// How much that is, if a burst.
     #[show(skip)]
-    pub(super) burst_limit: Option<u32>,
+    pub burst_limit: Option<u32>,
     #[show(skip = "shown with `law_timer`")]
-    pub(super) stop: Time,
+    pub stop: Time,
     /// When the source has the next packet.
     #[show(time)]
-    pub(super) available: Time,
+    pub available: Time,
     #[show(skip)]
-    pub(super) offered: Option<Rate>,
+    pub offered: Option<Rate>,
     /// When the timer of its law is due.
     #[show(deadline = (*law_timer).min(*stop))]
-    pub(super) law_timer: Time,
+    pub law_timer: Time,
     /// How long this many bytes last at `rate`; of no bytes if nobody has asked since that changed.
     #[show(same)]
-    pub(super) spaced_bytes: u64,
+    pub spaced_bytes: u64,
     #[show(same)]
-    pub(super) spacing: Time,
+    pub spacing: Time,
     // What the next change touches.
     /// That of its law, or the flow's limit if that is less.
     #[show(same)]
-    pub(super) rate: Rate,
+    pub rate: Rate,
     #[show(skip)]
-    pub(super) limit: Rate,
+    pub limit: Rate,
     #[show(skip)]
-    pub(super) speed: LinkSpeed,
+    pub speed: LinkSpeed,
     // A law that learns of what goes and comes moves on as nobody knows; another one has not been told anything if there was
     // no loss, no notification, and no timer of its own.
     #[show(refuse_if = law.hears_acks())]
-    pub(super) law: CongestionControl,
+    pub law: CongestionControl,
     // What few packets touch.
     /// Packets sent again.
     #[show(same = *retransmitted + *timeouts + *notifications)]
@@ -153,13 +153,13 @@ pub struct Sender {
     pub notifications: u64,
     /// That of its host.
     #[show(skip)]
-    pub(super) window: Option<HostWindow>,
+    pub window: Option<HostWindow>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     #[show(time)]
-    pub(super) acknowledged_at: Time,
+    pub acknowledged_at: Time,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
     #[show(same = u64::from(*silent_since) << 32 | u64::from(*last_bytes) << 1 | u64::from(*burst_over))]
-    pub(super) silent_since: u32,
+    pub silent_since: u32,
 }
 
 impl Sender {
@@ -226,7 +226,8 @@ impl Sender {
             packet_bytes: path.packet_bytes,
         };
         sender.windowed = sender.window.is_some() || sender.law.window().is_some();
-        sender.hears_acks = sender.windowed || sender.law.hears_acks();
+        sender.hears_acks =
+            sender.windowed || sender.law.hears_acks() || plan.config.host.nic.hears_every_ack();
         sender.apply_rate();
         sender
     }
@@ -250,7 +251,7 @@ impl Sender {
 
     /// Takes over what its law says now.
     #[inline]
-    pub(super) fn apply_law(&mut self, recovery: &mut Recovery<'_>) {
+    pub fn apply_law(&mut self, recovery: &mut Recovery<'_>) {
         self.apply_rate();
         self.open_window(recovery);
     }
@@ -374,7 +375,7 @@ impl Sender {
 
     /// Nothing has been acknowledged since it last timed out.
     #[inline]
-    pub(super) fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.silent_since == self.recovery.unacknowledged() + 1
     }
 
@@ -448,7 +449,7 @@ impl Sender {
 
     /// How long the last burst takes at the present rate.
     #[inline(never)]
-    pub(super) fn spacing(&self) -> Time {
+    pub fn spacing(&self) -> Time {
         if self.rate >= self.speed.rate() {
             self.speed.time_for(self.burst_bytes)
         } else {

@@ -21,7 +21,7 @@ const NOBODY: u32 = u32::MAX;
 const USUAL_RTT: Time = Time::from_us(12);
 
 /// The base RTT of a flow, and the most credit that it may have.
-pub(super) fn most_credit(
+pub fn most_credit(
     (src, dst, source_port): (NodeId, NodeId, u16),
     plan: &Plan<'_>,
 ) -> Option<(Time, u64)> {
@@ -46,7 +46,7 @@ impl Flows for Granted {
 
 /// What a host grants to the flows that come to it.
 #[derive(Debug)]
-pub(super) struct Credits {
+pub struct Credits {
     pacer: Pacer,
     /// How much of its link's rate it grants, if that is not always all of it.
     share: Option<Share>,

@@ -15,7 +15,7 @@ const CLASSES: usize = 8;
 /// The shares of a NIC. Whoever looks for a packet asks [`Self::pick`], which reads from the NIC's counters what has been
 /// sent since it was asked last.
 #[derive(Clone, Debug)]
-pub(super) struct Shares {
+pub struct Shares {
     /// By class; 0 of classes that are served strictly.
     weights: [u32; CLASSES],
     /// By class, the virtual time at which it is due again.

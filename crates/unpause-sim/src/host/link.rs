@@ -1,15 +1,84 @@
-//! Credit-based flow control at a host. It receives at line rate, so what has come is free at once. It starts a packet of a
-//! class if there are credits for the largest one: which packet comes next is only known when it is made.
+//! What the link of a NIC does to its host: it fails and returns, its peer retries, and its credits hold packets back.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::state::Host;
 use super::timer::Timer;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
+use crate::link::pause::PendingPause;
+use crate::plan::Plan;
 
 impl Host {
+    /// The wire behind a NIC fails or returns.
+    pub fn set_link(&mut self, now: Time, nic: PortId, up: bool) {
+        self.turn_to(nic);
+        if !up {
+            self.nic.end.busy_until = Time::NEVER;
+            self.nic.at = Time::NEVER;
+            return;
+        }
+        self.nic.end.busy_until = now;
+        self.set_nic(now);
+        self.wake(now);
+    }
+
+    /// The wire behind a NIC has another speed from the next frame on.
+    pub fn set_speed(&mut self, nic: PortId, speed: LinkSpeed) {
+        match nic == self.number {
+            true => self.nic.end.transmitter.speed = speed,
+            false => self.others[usize::from(nic)].end.transmitter.speed = speed,
+        }
+    }
+
+    /// The speed of the link by which the host works with, as the fabric has it, also while it is slower: what senders take
+    /// for their line rate.
+    pub(super) fn line_speed(&self, plan: &Plan<'_>) -> LinkSpeed {
+        plan.ports.transmitters[self.nic.port as usize].speed
+    }
+
+    /// PFC restarts at a NIC: a direction of its link has failed or returned.
+    pub fn restart_pfc(&mut self, now: Time, nic: PortId, window: &mut Window<'_, '_>) {
+        self.turn_to(nic);
+        self.pending_pauses.forget(nic);
+        self.set_rare();
+        self.obey(now, PendingPause::resume_all(now, nic), window);
+        if self.nic.end.busy_until.is_never() {
+            for class in 0..self.nic.classes.len() as u8 {
+                self.leave_stopped(now, class, window.plan);
+            }
+        }
+    }
+
+    /// Sets timers for NICs that may have to resend.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_wakes(&mut self, window: &mut Window<'_, '_>) {
+        for (due, nic) in window.take_wakes() {
+            let entry = Timer::Retry { nic }.entry(due, nic.into());
+            self.timers.push(entry);
+        }
+    }
+
+    /// The timer of a NIC that may have to resend is due.
+    #[cold]
+    pub(super) fn send_again(&mut self, now: Time, nic: PortId, window: &mut Window<'_, '_>) {
+        debug_assert_eq!(nic, self.number);
+        let busy_until = window.send_again(now, (self.id, nic));
+        if busy_until > self.nic.end.busy_until {
+            self.nic.end.busy_until = busy_until;
+            self.nic.at = self.nic.at.max(busy_until);
+        }
+        if !window.link_credits.are_unused() {
+            for class in 0..self.nic.classes.len() as u8 {
+                if window.plan.classes.is_lossless(class) {
+                    self.go_on(now, class, window);
+                }
+            }
+        }
+    }
+
     /// A data packet has come in.
     #[cold]
     pub(super) fn take_credits(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {

@@ -17,11 +17,11 @@ use crate::plan::recovery::{MOST_PACKETS, window_packets};
 type Words = Box<[u64]>;
 
 /// How losses of a flow are repaired.
-pub(super) type Recovery<'a> = LossRecovery<'a, Words>;
+pub type Recovery<'a> = LossRecovery<'a, Words>;
 
 /// What selective repeat keeps, by the places of flows in the tables of their host.
 #[derive(Debug, Default)]
-pub(super) struct Selective {
+pub struct Selective {
     senders: Vec<Option<SelectiveRepeat<Words>>>,
     receivers: Vec<Option<OutOfOrder<Words>>>,
     /// By sender: paths of sprayed flows.
@@ -230,11 +230,7 @@ impl Selective {
 
 /// How losses of the flow are repaired whose sender is in `slot`.
 #[inline(always)]
-pub(super) fn recovery(
-    selective: &mut Option<Box<Selective>>,
-    slot: u32,
-    timeout: Time,
-) -> Recovery<'_> {
+pub fn recovery(selective: &mut Option<Box<Selective>>, slot: u32, timeout: Time) -> Recovery<'_> {
     match selective {
         None => LossRecovery::GoBackN(GoBack { timeout }),
         Some(selective) => selective.sender(slot),
@@ -243,7 +239,7 @@ pub(super) fn recovery(
 
 /// The same when an ACK or a NAK arrives.
 #[inline(always)]
-pub(super) fn on_feedback<'a>(
+pub fn on_feedback<'a>(
     selective: &'a mut Option<Box<Selective>>,
     slot: u32,
     timeout: Time,
@@ -257,7 +253,7 @@ pub(super) fn on_feedback<'a>(
 
 /// Packet `number` has arrived at the receiver in `slot`. `again`: a gap is reported again after this time.
 #[inline(always)]
-pub(super) fn on_data(
+pub fn on_data(
     selective: &mut Option<Box<Selective>>,
     (slot, flow): (u32, &mut numbers::Receiver),
     now: Time,

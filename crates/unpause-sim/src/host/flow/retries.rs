@@ -8,11 +8,11 @@ use crate::engine::log::SenderEnd;
 use crate::plan::Plan;
 
 /// The flow of a sender that has given up and is not forgotten yet: no packet is of it.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub const NOBODY: u32 = u32::MAX;
 
 /// Timeouts in a row of a host's flows.
 #[derive(Debug)]
-pub(super) struct Retries {
+pub struct Retries {
     most: u32,
     /// By flow: packets acknowledged at its last timeout, and timeouts since anything was.
     in_a_row: BTreeMap<u32, (u32, u32)>,

@@ -16,7 +16,7 @@ use crate::plan::Plan;
 
 /// What a slow NIC has received and not yet taken.
 #[derive(Debug)]
-pub(super) struct ReceiveBuffer {
+pub struct ReceiveBuffer {
     pub config: SlowReceiver,
     pub room: u64,
     /// Room for what is not lossless, which nothing stops.
@@ -34,7 +34,7 @@ pub(super) struct ReceiveBuffer {
 
 /// What is held of a class.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Class {
+pub struct Class {
     pub ingress: Ingress,
     pub pause_frames: u64,
     pub pause_events: u64,

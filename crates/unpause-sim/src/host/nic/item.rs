@@ -17,7 +17,7 @@ const ACKS: u32 = 1 << 29;
 
 /// What may get its turn at the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Item {
+pub enum Item {
     /// A RoCE flow: the slot of its sender.
     Roce(u32),
     /// A TCP connection: the slot of its sender.
@@ -30,7 +30,7 @@ pub(super) enum Item {
 
 /// An [`Item`] in four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Handle(u32);
+pub struct Handle(u32);
 
 impl Item {
     /// The handle of this item.

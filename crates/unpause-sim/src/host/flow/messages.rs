@@ -1,14 +1,11 @@
 //! The sender of a connection of a job: message after message.
 
 use unpause_protocols::loss_recovery::Repair as _;
-use unpause_protocols::units::Time;
 
 use super::layout::Layout;
 use super::posted::{Message, Posted};
-use super::ranks::Ranks;
-use super::selective::{Recovery, recovery};
+use super::selective::Recovery;
 use super::sender::{Carries, Sender};
-use super::state::Host;
 
 impl Sender {
     /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, each ACK is looked
@@ -20,7 +17,7 @@ impl Sender {
     }
 
     /// The message for which it was made has been acknowledged.
-    pub(super) fn close(&mut self) {
+    pub fn close(&mut self) {
         (self.carries, self.tells) = (Carries::Flow, false);
     }
 
@@ -37,7 +34,7 @@ impl Sender {
     }
 
     /// One more message, cut into frames like this.
-    pub(super) fn post(&mut self, posted: &mut Posted, layout: &Layout, recovery: Recovery<'_>) {
+    pub fn post(&mut self, posted: &mut Posted, layout: &Layout, recovery: Recovery<'_>) {
         posted.forget(self.recovery.unacknowledged());
         posted.packets += layout.packets;
         posted.messages.push_back(Message {
@@ -48,11 +45,7 @@ impl Sender {
     }
 
     /// Packets have been acknowledged. Answers how many messages that ends.
-    pub(super) fn note_acknowledged(
-        &mut self,
-        posted: &mut Posted,
-        recovery: Recovery<'_>,
-    ) -> usize {
+    pub fn note_acknowledged(&mut self, posted: &mut Posted, recovery: Recovery<'_>) -> usize {
         let over = posted.forget(self.recovery.unacknowledged());
         self.turn_to_message(posted, recovery);
         over
@@ -60,7 +53,7 @@ impl Sender {
 
     /// Loss recovery ends with the message being sent, if one is. Of selective repeat, that is the one which the next packet
     /// is of, new or sent again.
-    fn turn_to_message(&mut self, posted: &mut Posted, mut recovery: Recovery<'_>) {
+    pub fn turn_to_message(&mut self, posted: &mut Posted, mut recovery: Recovery<'_>) {
         let is_selective = matches!(recovery, Recovery::SelectiveRepeat(_));
         if is_selective {
             posted.at = posted.place_of(self.recovery.next());
@@ -78,38 +71,4 @@ impl Sender {
             false => self.open_window(&mut recovery),
         }
     }
-}
-
-impl Host {
-    /// The last packet of a message has left, or a packet of selective repeat: another one of the connection in `slot`
-    /// follows, or one of another message.
-    #[cold]
-    pub(super) fn end_message(&mut self, slot: u32) {
-        let (sender, posted, recovery) = self.connection(slot);
-        posted.at += 1;
-        sender.turn_to_message(posted, recovery);
-    }
-
-    /// The connection in `slot` has gone back: what was lost may be of an earlier message.
-    #[cold]
-    pub(super) fn rewind(&mut self, slot: u32) {
-        let (sender, posted, recovery) = self.connection(slot);
-        posted.forget(sender.recovery.unacknowledged());
-        posted.at = 0;
-        sender.turn_to_message(posted, recovery);
-    }
-
-    /// The sender of a connection, its messages, and how its losses are repaired, of which nothing times out here.
-    pub(super) fn connection(&mut self, slot: u32) -> (&mut Sender, &mut Posted, Recovery<'_>) {
-        let sender = &mut self.senders[slot as usize];
-        let posted = posted(&mut self.ranks, sender.flow);
-        let recovery = recovery(&mut self.selective, slot, Time::NEVER);
-        (sender, posted, recovery)
-    }
-}
-
-/// The messages of the connection that flow `flow` is.
-fn posted(ranks: &mut Option<Box<Ranks>>, flow: u32) -> &mut Posted {
-    let outgoing = ranks.as_mut().and_then(|it| it.outgoing.get_mut(&flow));
-    &mut outgoing.expect("it is of a rank").posted
 }

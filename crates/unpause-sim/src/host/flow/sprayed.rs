@@ -10,7 +10,7 @@ use crate::plan::Plan;
 
 /// How the paths of a flow's packets are chosen, and which ones they took.
 #[derive(Debug)]
-pub(super) struct Sprayed {
+pub struct Sprayed {
     law: Spraying,
     /// The flow's source port. A packet has this port XOR its entropy value.
     port: u16,
@@ -108,6 +108,6 @@ impl Sprayed {
 }
 
 /// The number of the packet that was trimmed, of which a NAK tells.
-pub(super) fn trimmed_number(nak: &Packet) -> u32 {
+pub fn trimmed_number(nak: &Packet) -> u32 {
     nak.seq.wrapping_add(nak.aux >> 16)
 }

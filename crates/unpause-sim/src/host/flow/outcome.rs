@@ -1,0 +1,36 @@
+//! What is recorded of a sender at its end, and what it waits for if it is left at the end of the run.
+
+use unpause_protocols::units::Time;
+
+use super::sender::Sender;
+use crate::engine::log::SenderEnd;
+use crate::outcome::results::{Awaits, Stuck};
+use crate::plan::Plan;
+
+impl Sender {
+    /// What is to be said of it at the end, if anything.
+    pub fn end(&self, stuck: Option<Stuck>) -> Option<SenderEnd> {
+        let happened = self.retransmitted + self.timeouts + self.notifications > 0;
+        let acknowledged = Some(self.acknowledged_at).filter(|at| !at.is_never());
+        (happened || acknowledged.is_some() || stuck.is_some()).then_some(SenderEnd {
+            flow: self.flow,
+            retransmitted: self.retransmitted,
+            timeouts: self.timeouts,
+            gave_up: false,
+            gave_up_at: None,
+            notifications: self.notifications,
+            acknowledged,
+            stuck,
+        })
+    }
+
+    /// Since when nothing has come back, if it has sent all that it may.
+    pub fn awaits_ack(&mut self, now: Time, plan: &Plan<'_>) -> Option<(Time, Awaits)> {
+        let timer = self.recovery.next_timer();
+        if timer.is_never() || self.has_packet(now) {
+            return None;
+        }
+        let since = timer.saturating_sub(plan.config.host.retransmit_timeout);
+        Some((since, Awaits::Ack))
+    }
+}
