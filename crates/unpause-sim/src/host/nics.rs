@@ -267,18 +267,23 @@ impl Host {
         let before = self.nics_of_flows(window.plan);
         self.routes = routes;
         let mut moved = self.nics_of_flows(window.plan);
-        // A sprayed flow may wait at another NIC than the one that it would be put to now.
-        moved.retain(|item, nic| before[item] != *nic || self.is_sprayed(*item));
+        moved.retain(|item, nics| before[item] != *nics && !nics.is_empty());
         for nic in 0..self.nics() {
             self.turn_to(nic);
             self.nic.remove(&moved);
             self.nic.end.busy_until = self.nic.end.busy_until.max(now);
         }
-        for (item, nic) in moved {
-            self.turn_to(nic);
+        for (item, nics) in moved {
             match item {
-                Item::Roce(slot) => self.line_up_again(slot),
-                Item::Tcp(slot) => self.queue_tcp_again(now, slot, window),
+                Item::Roce(slot) => {
+                    let next = self.nic_of_sender(slot, window.plan);
+                    self.turn_to(next.unwrap_or(nics[0]));
+                    self.line_up_again(slot);
+                }
+                Item::Tcp(slot) => {
+                    self.turn_to(nics[0]);
+                    self.queue_tcp_again(now, slot, window);
+                }
                 // They are of no flow.
                 Item::Replies(_) | Item::Acks(_) => {}
             }
@@ -290,16 +295,21 @@ impl Host {
         }
     }
 
-    /// The NIC of each flow that this host sends.
-    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<Item, PortId> {
-        let roce = self.senders.iter().filter_map(|(slot, _)| {
-            let slot = slot as u32;
-            Some((Item::Roce(slot), self.nic_of_sender(slot, plan)?))
+    /// The NICs by which packets of each flow that this host sends may leave: several, or none, if it is sprayed.
+    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<Item, Vec<PortId>> {
+        let sprays = self.sprays_over_nics();
+        let roce = self.senders.iter().filter_map(|(slot, sender)| {
+            let item = Item::Roce(slot as u32);
+            let nics = match sprays && self.is_sprayed(item) {
+                true => self.nearest(sender.dst, plan).to_vec(),
+                false => vec![self.nic_of_sender(slot as u32, plan)?],
+            };
+            Some((item, nics))
         });
         let tcp = self.tcp.senders.iter().map(|(slot, it)| {
             let flow = (it.flow, it.spec.source_port);
             let nic = self.nic_towards(it.spec.dst, flow, false, plan);
-            (Item::Tcp(slot as u32), nic)
+            (Item::Tcp(slot as u32), vec![nic])
         });
         roce.chain(tcp).collect()
     }

@@ -27,6 +27,7 @@ mod link_rates;
 mod mechanisms;
 mod nic;
 mod nics;
+mod nics_and_failures;
 mod nvswitches;
 mod own_settings;
 mod paths;

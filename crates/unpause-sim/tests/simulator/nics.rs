@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use unpause_protocols::units::Time;
 use unpause_protocols::{loss_recovery, spraying};
 use unpause_sim::config::{
-    AckPriority, Config, Direction, Ecmp, Events, Fabric, LinkEvent, NicModel, NodeId, NodeKind,
-    PfcThreshold, PipelineConfig, Skipping, SwitchModel,
+    AckPriority, Config, Ecmp, Fabric, NicModel, NodeId, NodeKind, PfcThreshold, PipelineConfig,
+    Skipping, SwitchModel,
 };
 use unpause_sim::results::{PacketKind, Results};
 use unpause_sim::traffic::{FlowSpec, Transport};
@@ -38,7 +38,7 @@ fn with_a_link_across(hosts: u32) -> Fabric {
     net.0
 }
 
-fn from_port(spec: FlowSpec, source_port: u16) -> FlowSpec {
+pub fn from_port(spec: FlowSpec, source_port: u16) -> FlowSpec {
     FlowSpec {
         source_port,
         ..spec
@@ -54,7 +54,7 @@ fn sent(results: &Results, node: NodeId) -> [u64; 2] {
     })
 }
 
-fn records_all(config: &mut Config) {
+pub fn records_all(config: &mut Config) {
     for node in 0..config.fabric.nodes.len() as NodeId {
         let links = config.fabric.links.iter();
         let count = links.filter(|it| it.a == node || it.b == node).count() as u16;
@@ -279,13 +279,14 @@ fn threads_do_not_change_results() {
     }
 }
 
+pub fn spray(config: &mut Config) {
+    config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+    config.host.spraying = spraying::Config::Oblivious(Default::default());
+}
+
 /// A sprayed flow leaves by both NICs in turn: it takes half the time, and a little for the second NIC's first packet.
 #[test]
-fn sprayed_flows_use_all_nics() {
-    let spray = |config: &mut Config| {
-        config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
-        config.host.spraying = spraying::Config::Oblivious(Default::default());
-    };
+pub fn sprayed_flows_use_all_nics() {
     let mut by_hash = config(two_planes(3), vec![sized(2, 3, 4_000_000)], ms(5));
     by_hash.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
     let by_hash = run(&by_hash);
@@ -318,112 +319,6 @@ fn sprayed_flows_use_all_nics() {
     records_all(&mut config);
     assert_threads_do_not_matter("sprayed over NICs", &config);
     assert!(assert_ranks_do_not_matter("sprayed over NICs", &config).flows == results.flows);
-}
-
-/// Hosts 4 and 5 have a NIC at each of the leaves 0 and 1, hosts 6 and 7 at 2 and 3; links 0 to 3 lead from the leaves to a spine.
-fn dual_homed() -> Fabric {
-    let mut net = Net::default();
-    let leaves = [0; 4].map(|_| net.switch());
-    let hosts = [0; 4].map(|_| net.node(NodeKind::Host));
-    let spine = net.switch();
-    for leaf in leaves {
-        net.link(leaf, spine, gbps(40), us(1));
-    }
-    for (at, host) in hosts.into_iter().enumerate() {
-        for leaf in &leaves[at / 2 * 2..][..2] {
-            net.link(host, *leaf, gbps(40), us(1));
-        }
-    }
-    net.0
-}
-
-/// A link fails at 100 us and does not return before the end.
-fn fails(link: usize, direction: Direction) -> Events {
-    let down = LinkEvent {
-        at: us(100),
-        link,
-        direction,
-        up: false,
-    };
-    Events {
-        links: vec![down],
-        detection: us(20),
-        convergence: us(10),
-        ..Events::default()
-    }
-}
-
-/// Eight flows of RoCE and TCP from hosts of the first leaves to those of the others, by both NICs of each.
-fn pairs(nic: NicModel) -> Config {
-    let flows = (0..8u16).map(|at| FlowSpec {
-        transport: match at % 3 {
-            2 => Transport::Tcp,
-            _ => Transport::Roce,
-        },
-        source_port: 31 * at,
-        ..sized(4 + u32::from(at) % 2, 6 + u32::from(at) / 4, 2_000_000)
-    });
-    let mut config = config(dual_homed(), flows.collect(), ms(40));
-    config.host.nic = nic;
-    config.host.retransmit_timeout = us(200);
-    config.switch.lossy_queue_bytes = 100_000;
-    config.scheme = dcqcn();
-    config
-}
-
-/// What fails: an uplink of a leaf, and a NIC's own link, at a sender and at a receiver, in both directions or one.
-#[test]
-fn flows_go_to_the_other_nic_when_there_is_no_path_from_theirs() {
-    // Link 4 is NIC 0 of host 4, link 8 that of host 6. The NICs that lead nowhere without the link:
-    let cases = [(0, vec![4, 5]), (2, vec![6, 7]), (4, vec![4]), (8, vec![6])];
-    for nic in [NicModel::Own, NicModel::Hpcc] {
-        for (link, hosts) in &cases {
-            for direction in [Direction::Both, Direction::Forward, Direction::Backward] {
-                let what = format!("{nic:?}, link {link}, {direction:?}");
-                let mut config = pairs(nic);
-                config.events = fails(*link, direction);
-                records_all(&mut config);
-                let results = run(&config);
-                assert_complete(&results);
-                let lost: u64 = results.losses.iter().map(|it| it.packets).sum();
-                assert!(lost > 0, "{what}");
-                // All know after 30 us.
-                let by_first = results.packets.iter().filter(|it| it.port == 0);
-                let mut by_first = by_first.filter(|it| hosts.contains(&it.node));
-                assert!(by_first.any(|it| it.time < us(100)), "{what}");
-                let late = by_first.find(|it| it.time > us(131));
-                assert!(late.is_none(), "{what}: {late:?}");
-            }
-        }
-    }
-}
-
-/// Flows return with the link; threads and ranks do not matter.
-#[test]
-fn flows_return_with_the_link() {
-    for (link, nic) in [(0, NicModel::Own), (4, NicModel::Own), (4, NicModel::Hpcc)] {
-        let mut config = pairs(nic);
-        config.events = fails(link, Direction::Both);
-        config.events.links.push(LinkEvent {
-            at: us(500),
-            up: true,
-            ..config.events.links[0]
-        });
-        records_all(&mut config);
-        let results = run(&config);
-        assert_complete(&results);
-        let sends = |from, to| {
-            let packets = results.packets.iter();
-            packets
-                .filter(|it| (it.node, it.port) == (4, 0) && from < it.time && it.time < to)
-                .count()
-        };
-        assert!(sends(Time::ZERO, us(100)) > 0);
-        assert_eq!(sends(us(160), us(500)), 0, "link {link}");
-        assert!(sends(us(530), us(1_000)) > 0, "link {link}");
-        assert_threads_do_not_matter("NICs and failures", &config);
-        assert!(assert_ranks_do_not_matter("NICs and failures", &config) == results);
-    }
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub struct Counters {
 
 impl Nic {
     /// These flows wait here no more.
-    pub fn remove(&mut self, flows: &BTreeMap<Item, PortId>) {
+    pub fn remove(&mut self, flows: &BTreeMap<Item, Vec<PortId>>) {
         for (class, it) in self.classes.iter_mut().enumerate() {
             it.ready
                 .retain(|handle| !flows.contains_key(&handle.item()));
