@@ -3,9 +3,9 @@
 use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
-use super::discipline::Discipline;
-use super::mirror::Part;
-use super::recorder::{Link, Paused, Recorder};
+use super::egress::discipline::Discipline;
+use super::records::mirror::Part;
+use super::records::recorder::{Link, Paused, Recorder};
 use crate::engine::log::Log;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::GlobalPort;

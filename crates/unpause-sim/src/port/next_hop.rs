@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::balance::Balance;
 use super::chassis::{Chassis, Model};
+use super::egress::balance::Balance;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;

@@ -4,9 +4,9 @@ use unpause_protocols::flow_control::pfc::{Action, Change};
 use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
+use super::egress::shaper::SHAPER;
+use super::egress::watchdog::LOOK;
 use super::ingress::PauseSource;
-use super::shaper::SHAPER;
-use super::watchdog::LOOK;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;

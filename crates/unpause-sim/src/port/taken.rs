@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::causes::{distinct, rates};
 use super::chassis::{Chassis, Model};
-use super::recorder::Recorder;
+use super::records::recorder::Recorder;
 use crate::fabric::PortId;
 use crate::outcome::causes::{Held, Holder, Taken};
 use crate::plan::Plan;

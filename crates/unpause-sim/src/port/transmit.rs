@@ -5,8 +5,8 @@ use unpause_protocols::congestion_point::Verdict;
 use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Coming, Model, Way};
+use super::egress::scheduler;
 use super::egress::{Port, Queue, view};
-use super::scheduler;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::{Kind, Packet};

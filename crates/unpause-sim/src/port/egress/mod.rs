@@ -5,14 +5,22 @@ use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference, V
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{Rate, Time};
 
-use super::discipline::Discipline;
-use super::ready::Ready;
 use crate::fabric::packet::{CE, ECT, Packet};
 use crate::fabric::ports::Transmitter;
 use crate::fabric::{NodeId, PortId};
 use crate::link::end::End;
 use crate::link::pause::PauseState;
 use crate::plan::{Overrides, Plan, at_rate};
+
+pub mod balance;
+pub mod discipline;
+pub mod ready;
+pub mod scheduler;
+pub mod shaper;
+pub mod watchdog;
+
+use discipline::Discipline;
+use ready::Ready;
 
 /// A port of a switch: the end of its link, and how its queues use that.
 #[derive(Clone, Debug, Show)]
@@ -56,7 +64,7 @@ impl Port {
     }
     /// Has it, `local` at its node, send as soon as it is free.
     #[inline(always)]
-    pub(super) fn schedule(&mut self, local: PortId, ready: &mut Ready) {
+    pub fn schedule(&mut self, local: PortId, ready: &mut Ready) {
         if !self.ready {
             self.ready = true;
             ready.add(self.end.busy_until, local);

@@ -2,7 +2,7 @@
 
 use unpause_protocols::scheduler::{self, QUEUES, Scheduler, dwrr};
 
-use super::egress::Queue;
+use super::Queue;
 use crate::plan::Plan;
 
 /// A scheduler for each of `ports`; none for strict priority, which needs no state.

@@ -11,13 +11,13 @@ use crate::outcome::results::StormRecord;
 use crate::plan::Plan;
 
 /// Payload of the timer of the next look.
-pub(super) const LOOK: u32 = 3;
+pub const LOOK: u32 = 3;
 /// Its key, after all others of that instant.
 const LAST: u32 = u32::MAX;
 
 /// The watchdogs of a switch.
 #[derive(Debug)]
-pub(super) struct Watchdogs {
+pub struct Watchdogs {
     config: WatchdogConfig,
     /// By port, then class; none of a lossy class and where no watchdog is wanted.
     places: Vec<Option<Watched>>,
@@ -25,7 +25,7 @@ pub(super) struct Watchdogs {
 
 /// One (port, lossless class).
 #[derive(Debug)]
-pub(super) struct Watched {
+pub struct Watched {
     /// Finds storms.
     pub watchdog: Watchdog,
     /// PFC frames since the last look.

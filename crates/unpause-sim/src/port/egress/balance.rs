@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rand_core::Rng;
 use unpause_protocols::units::Time;
 
-use super::egress::Queue;
+use super::Queue;
 use super::scheduler::urgency;
 use crate::config::{AdaptiveBalancing, Balancing};
 use crate::fabric::PortId;
@@ -15,7 +15,7 @@ use crate::plan::Plan;
 
 /// How a switch chooses among next hops, if not by a hash of those that are nearest.
 #[derive(Debug)]
-pub(super) enum Balance {
+pub enum Balance {
     /// Flows by a third group, as routes say.
     Groups,
     /// For each packet.
@@ -24,7 +24,7 @@ pub(super) enum Balance {
 
 /// What a switch keeps to choose for each packet.
 #[derive(Debug)]
-pub(super) enum ByPacket {
+pub enum ByPacket {
     /// In turn: for each set of next hops, how many packets have gone.
     RoundRobin(HashMap<Box<[PortId]>, u32>),
     /// Each packet at random.
@@ -37,7 +37,7 @@ pub(super) enum ByPacket {
 
 /// The least loaded next hops.
 #[derive(Debug)]
-pub(super) struct Adaptive {
+pub struct Adaptive {
     thresholds: AdaptiveBalancing,
     /// For each class, bit c set: class c is as urgent or more.
     ahead: Vec<u8>,
@@ -45,7 +45,7 @@ pub(super) struct Adaptive {
 
 /// Bursts of flows, and the next hops that they take.
 #[derive(Debug)]
-pub(super) struct Flowlets {
+pub struct Flowlets {
     gap: Time,
     /// By flow and direction; when the last packet came, and where it went. Nobody asks in which order they are.
     last: HashMap<(u32, bool), (Time, PortId)>,

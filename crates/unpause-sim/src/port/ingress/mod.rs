@@ -7,10 +7,12 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+pub mod culprit;
+
 /// Counts what an (ingress port, class) holds and decides when to send PAUSE.
 ///
 /// How packets are counted is between it and the switch model: that calls methods of the type itself, and hands what they answer
-/// to [`Chassis::request_pfc`](super::chassis::Chassis::request_pfc). For that the chassis then asks [`Self::next_timer`], and calls
+/// to [`Chassis::request_pfc`](super::Chassis::request_pfc). For that the chassis then asks [`Self::next_timer`], and calls
 /// [`Self::on_timer`] when it is due, so an XOFF is repeated without the model. It asks [`Self::is_xoff`] when PFC restarts at a
 /// link that has changed, or after a storm, to send the XOFF again.
 pub trait PauseSource: Debug + Show {
@@ -68,7 +70,7 @@ pub struct Ingress<S> {
 pub struct IngressTotals {
     /// Of the refresh entries among the timers, the one due then counts.
     #[show(time)]
-    pub(super) timer_at: Option<Time>,
+    pub timer_at: Option<Time>,
     /// Transitions to XOFF.
     #[show(total)]
     pub pause_events: u64,

@@ -8,7 +8,7 @@ use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
 
 /// Payload of the timer of a shaper that lets go.
-pub(super) const SHAPER: u32 = 6;
+pub const SHAPER: u32 = 6;
 
 /// A token bucket, as the time at which it will be full.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Bucket {
 
 /// The shapers of a switch.
 #[derive(Debug)]
-pub(super) struct Shapers {
+pub struct Shapers {
     /// By port, then class; after all of these by port.
     buckets: Vec<Option<Bucket>>,
     /// By port: the classes whose own shapers hold them.
