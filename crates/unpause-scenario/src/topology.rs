@@ -88,10 +88,19 @@ pub(crate) fn possible_rate(field: &str, rate: Rate) -> Result<(), Invalid> {
 
 /// `Err` if `delay` is zero or never ends.
 pub(crate) fn positive_delay(field: &str, delay: Time) -> Result<(), Invalid> {
-    if delay == Time::ZERO || delay.is_never() {
-        return Err(Invalid::new(field, "a link needs a delay above zero"));
+    check_delay(delay).map_err(|why| Invalid::new(field, why))
+}
+
+fn check_delay(delay: Time) -> Result<(), &'static str> {
+    match delay == Time::ZERO || delay.is_never() {
+        true => Err("a link needs a delay above zero"),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// The name of a link of a topology, in messages.
+fn at_link(index: usize) -> String {
+    format!("links[{index}]")
 }
 
 impl Topology {
@@ -159,7 +168,7 @@ impl Topology {
         if self.hosts().next().is_none() {
             return Err(Invalid::new("hosts", "there is no host"));
         }
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(self.names.len());
         for (name, kind) in self.names.iter().zip(&self.fabric.nodes) {
             let field = if *kind == NodeKind::Host {
                 "hosts"
@@ -181,18 +190,13 @@ impl Topology {
     fn check_links(&self) -> Result<(), Invalid> {
         let mut degree = vec![0usize; self.names.len()];
         for (index, link) in self.fabric.links.iter().enumerate() {
-            let field = format!("links[{index}]");
             for end in [link.a, link.b] {
-                *degree
-                    .get_mut(end as usize)
-                    .ok_or_else(|| Invalid::new(&field, format!("there is no node {end}")))? += 1;
+                *degree.get_mut(end as usize).ok_or_else(|| {
+                    Invalid::new(at_link(index), format!("there is no node {end}"))
+                })? += 1;
             }
-            if link.a == link.b {
-                let message = format!("`{}` is linked to itself", self.name(link.a));
-                return Err(Invalid::new(field, message));
-            }
-            possible_rate(&field, link.rate)?;
-            positive_delay(&field, link.delay)?;
+            self.check_link(link)
+                .map_err(|why| Invalid::new(at_link(index), why))?;
         }
         for (node, &degree) in degree.iter().enumerate() {
             let name = &self.names[node];
@@ -208,6 +212,15 @@ impl Topology {
             }
         }
         Ok(())
+    }
+
+    /// `Err` with the reason if there cannot be such a link.
+    fn check_link(&self, link: &Link) -> Result<(), String> {
+        if link.a == link.b {
+            return Err(format!("`{}` is linked to itself", self.name(link.a)));
+        }
+        check_rate(link.rate)?;
+        Ok(check_delay(link.delay)?)
     }
 
     fn check_connected(&self, unlinked: bool) -> Result<(), Invalid> {

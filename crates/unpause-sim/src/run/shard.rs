@@ -206,10 +206,9 @@ impl Shard {
             .filter(|packet| packet.kind.is_data())
             .count();
         let mut held_data_packets = on_wires as u64 + self.link_retries.held_data_packets();
-        // Most have something to say of each of their ports.
-        self.log
-            .ports
-            .reserve(plan.ports.transmitters.len() / self.outboxes.len());
+        // Most have something to say of data and of control packets at each of their ports.
+        let ports = plan.ports.transmitters.len() / self.outboxes.len();
+        self.log.ports.reserve(2 * ports);
         let own = self.nodes.into_iter().flatten();
         // Each is dropped while it is in the caches.
         for mut node in own {

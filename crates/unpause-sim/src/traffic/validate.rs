@@ -118,10 +118,12 @@ fn hosts(fabric: &Fabric, nodes: &[NodeId], what: &str) -> Result<(), String> {
     if nodes.is_empty() {
         return Err(format!("no {what}"));
     }
+    // A list in order, as most are, has none twice.
+    let in_order = nodes.is_sorted_by(|a, b| a < b);
     let mut seen = HashSet::new();
     for &node in nodes {
         host(fabric, node)?;
-        if !seen.insert(node) {
+        if !in_order && !seen.insert(node) {
             return Err(format!("host {node} is twice among the {what}"));
         }
     }
