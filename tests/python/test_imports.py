@@ -227,8 +227,8 @@ def test_a_node_without_a_link_takes_no_part(tmp_path: Path) -> None:
         (
             flows("0 4 3 200 3000 0.001", "1 4 3 200 3000 0.001", "2 4 3 200 3000 0.001", count=1),
             [1000],
-            "2 lines like flows follow the 1 announced by the first line; as in HPCC's simulator, "
-            "they are not read",
+            "2 lines like flows after the 1 announced by the first line: not read, as in "
+            "HPCC's simulator",
         ),
         (
             flows("0 4 3 200 3000 0.003", "1 4 3 200 3000 0.001"),

@@ -8,6 +8,7 @@ use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSpec, Interval, TrafficSpec
 
 use crate::limits::{self, show_count, show_memory};
 use crate::sections::sweep::{MANY_POINTS, Sweep};
+use crate::text::count::counted;
 use crate::text::error::{Checked, Problem};
 
 /// All runs of a scenario, as they are compiled one after the other.
@@ -63,8 +64,11 @@ impl Runs {
         let all = self.parts + parts * self.left;
         if all > limits::PARTS {
             return Problem::new(format!(
-                "{} runs of {nodes} nodes, {links} links and {flows} flows would take {}",
-                self.left,
+                "{} of {}, {} and {} would take {}",
+                counted(self.left as usize, "run"),
+                counted(nodes, "node"),
+                counted(links, "link"),
+                counted(flows, "flow"),
                 show_memory(all * limits::PART_BYTES)
             ))
             .at(

@@ -333,7 +333,7 @@ fn what_is_read_is_told() {
     for part in [
         "star.txt: hosts: 3, switches: 1, links: 3; header of four numbers",
         "1 flow of 0 bytes",
-        "1 lines like flows follow the 2",
+        "1 line like flows after the 2",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

@@ -13,6 +13,12 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A number of things, with the name of one: `1 flow`, `1,234 flows`.
+pub fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(number as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,5 +27,11 @@ mod tests {
     fn commas_stand_before_groups_of_three() {
         let of = [0, 999, 1_000, 1_234_567].map(count);
         assert_eq!(of, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn one_thing_is_named_in_the_singular() {
+        let of = [0, 1, 2, 1_234].map(|number| counted(number, "flow"));
+        assert_eq!(of, ["0 flows", "1 flow", "2 flows", "1,234 flows"]);
     }
 }

@@ -12,6 +12,7 @@ use super::rows::{Row, Rows};
 use super::{foreign, numbers};
 use crate::import::FileError;
 use crate::limits;
+use crate::text::count::counted;
 use crate::topology::Topology;
 
 /// Flows of a file.
@@ -39,8 +40,7 @@ impl Flows {
         let mut notes = Vec::new();
         let mut note = |count: usize, rest: &str| {
             if count > 0 {
-                let flows = if count == 1 { "flow" } else { "flows" };
-                notes.push(format!("{count} {flows} {rest}"));
+                notes.push(format!("{} {rest}", counted(count, "flow")));
             }
         };
         note(
@@ -63,8 +63,9 @@ impl Flows {
         }
         if self.ignored > 0 {
             notes.push(format!(
-                "{} lines like flows follow the {} announced by the first line; as in HPCC's simulator, they are not read",
-                self.ignored, self.announced
+                "{} like flows after the {} announced by the first line: not read, as in HPCC's simulator",
+                counted(self.ignored, "line"),
+                self.announced
             ));
         }
         notes

@@ -326,7 +326,7 @@ fn what_of_a_flow_file_is_not_done_as_it_stands_there_is_told() {
         "1 flow from a host to itself",
         "2 flows with a destination port above 65535",
         "flows are not in order of start",
-        "1 lines like flows follow the 6",
+        "1 line like flows after the 6",
     ];
     assert_eq!(notes.len(), starts.len(), "{notes:?}");
     for (note, start) in notes.iter().zip(starts) {

@@ -17,6 +17,7 @@ use super::writer::Writer;
 use crate::import::hpcc::{self, Flows, TopologyKind};
 use crate::import::{FileError, Place};
 use crate::limits;
+use crate::text::count::counted;
 
 /// A scenario made of a `config.txt`.
 #[derive(Clone, Debug)]
@@ -162,7 +163,7 @@ impl Writer<'_> {
         self.notes.extend(self.topology.notes.iter().cloned());
         let file = flow_file.display();
         self.notes
-            .push(format!("{file}: {} flows", flows.flows.len()));
+            .push(format!("{file}: {}", counted(flows.flows.len(), "flow")));
         for note in flows.notes() {
             self.notes.push(format!("{file}: {note}"));
         }

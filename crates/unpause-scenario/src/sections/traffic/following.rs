@@ -9,6 +9,7 @@ use unpause_sim::traffic::{Ending, Following, Matching};
 
 use super::common::{Common, EndName, MatchName};
 use crate::names::Names;
+use crate::text::count::counted;
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::name_list::NameList;
 
@@ -159,8 +160,8 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
         } => [
             format!(
                 "`{name}` has {}, `{before}` has {}: numbers of flows must be equal",
-                counted(*flows),
-                counted(*others)
+                counted(*flows, "flow"),
+                counted(*others, "flow")
             ),
             "after_match = \"each\" pairs them one by one".into(),
             "give both entries the same number of flows, or set after_match = \"all\"".into(),
@@ -179,13 +180,6 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
                 "a flow follows one that ends at its own sender".into(),
             ]
         }
-    }
-}
-
-fn counted(flows: usize) -> String {
-    match flows {
-        1 => "1 flow".to_owned(),
-        _ => format!("{flows} flows"),
     }
 }
 
