@@ -209,6 +209,27 @@ fn keys_of_kinds() -> String {
     all.join("\n")
 }
 
+/// The document with a section for each congestion control that has keys: its author may write more there.
+fn with_sections(mut document: String) -> String {
+    const NEXT: &str = "### Loss recovery\n";
+    let with_keys = CONGESTION_CONTROLS.into_iter();
+    for law in with_keys.filter(|it| !it.keys().is_empty()) {
+        let name = law.name();
+        let mark = format!("<!-- made: keys {name} -->\n");
+        if !document.contains(&mark) {
+            let place = document
+                .find(NEXT)
+                .expect("a section follows those of congestion controls");
+            let section = format!(
+                "### `[scheme.{name}]`\n\n{}.\n\n{mark}\n{END}\n\n",
+                law.summary()
+            );
+            document.insert_str(place, &section);
+        }
+    }
+    document
+}
+
 /// The document with its made parts anew, and what they are.
 fn renewed(document: &str) -> (String, Vec<&str>) {
     let mut parts = document.split("<!-- made: ");
@@ -261,7 +282,11 @@ fn documents_say_what_the_code_says() {
     let mut all = Vec::new();
     for file in ["docs/tables.md", "docs/scenario.md"] {
         let old = std::fs::read_to_string(Path::new(ROOT).join(file)).expect("it is there");
-        let (new, made) = renewed(&old);
+        let whole = match file {
+            "docs/scenario.md" => with_sections(old.clone()),
+            _ => old.clone(),
+        };
+        let (new, made) = renewed(&whole);
         check(file, &old, &new);
         all.extend(made.into_iter().map(str::to_owned));
     }
@@ -269,16 +294,6 @@ fn documents_say_what_the_code_says() {
         assert!(
             all.contains(&format!("columns {table}")),
             "{table} is in no document"
-        );
-    }
-    for control in CONGESTION_CONTROLS
-        .into_iter()
-        .filter(|it| !it.keys().is_empty())
-    {
-        let name = control.name();
-        assert!(
-            all.contains(&format!("keys {name}")),
-            "{name} is in no document"
         );
     }
     for (path, _) in sections() {
@@ -299,4 +314,19 @@ fn the_schema_is_what_is_declared_of_keys() {
     let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
     let new = serde_json::to_string_pretty(&json_schema()).expect("it is plain data");
     check(file, &old, &(new + "\n"));
+}
+
+#[test]
+fn a_congestion_control_gets_its_section() {
+    let path = Path::new(ROOT).join("docs/scenario.md");
+    let document = std::fs::read_to_string(path).expect("it is there");
+    assert_eq!(with_sections(document.clone()), document, "all have one");
+    let start = document.find("### `[scheme.cubic]`").expect("it has one");
+    let end = document.find("### Loss recovery").expect("it follows");
+    let without = document[..start].to_owned() + &document[end..];
+    let with = with_sections(without);
+    let (with, made) = renewed(&with);
+    assert!(made.contains(&"keys cubic"));
+    assert!(with[start..].starts_with("### `[scheme.cubic]`\n\nTCP CUBIC"));
+    assert!(with[start..].contains("| `fast_convergence` |"));
 }
