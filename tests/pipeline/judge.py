@@ -146,9 +146,13 @@ def _life(facts: Facts, number: int) -> float:
 
 
 def _of_table_victims(facts: Facts) -> Iterator[str]:
+    nics = {(it["root_node"], it["root_peer"]) for it in facts.causes if it["root_kind"] == "nic"}
     for row in facts.victims:
         flow = flow_of(facts, row["flow_id"])
         place = row["root_node"], row["root_peer"]
+        if place in nics and row["root_peer"] is not None:
+            # What comes by one NIC of several crosses its link toward the host.
+            place = row["root_peer"], row["root_node"]
         if facts.must_cross(flow["src"], flow["dst"], place) and row["root_peer"] is not None:
             yield f"flow {row['flow_id']} is a victim of {place}, which it has to cross"
         if row["root_peer"] is None and flow["dst"] == row["root_node"]:

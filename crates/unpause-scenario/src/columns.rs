@@ -210,7 +210,8 @@ columns! {
     "root_kind" ""
         "kind of the root from which most of it came: `incast`, `slow-link`, `busy`, `pool`, `switch`, `nic` or `cycle`; null if unknown";
     "root_node" "" "switch of the root, or host whose NIC sent PAUSE; null as before";
-    "root_port" "" "its egress port; null as before, for a host, and for a switch as a whole";
+    "root_port" ""
+        "its egress port, or of a host with several NICs the one that sent PAUSE; null as before, for other hosts, and for a switch as a whole";
     "root_peer" "" "node at the other end; null as before";
     "root_share" "" "share of the bytes that leads there, up to 1; null as before";
     "seen_ns" "ns"
@@ -277,7 +278,8 @@ columns! {
     "flow_id" "" "as in `flows`";
     "priority" "" "priority that was paused";
     "root_node" "" "node of the root, as in `causes`";
-    "root_port" "" "its egress port; null for a host, and for a switch as a whole";
+    "root_port" ""
+        "its egress port, or of a host with several NICs the one that sent PAUSE; null for other hosts, and for a switch as a whole";
     "root_peer" "" "node at the other end; null as before";
     "first_ns" "ns" "when the flow first waited";
     "last_ns" "ns" "when the flow last waited";

@@ -184,7 +184,10 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
 
 
 def _is_root(tree: Tree, egress: Egress) -> bool:
-    return tree.kind != "cycle" and (tree.root.node, tree.root.peer) == (egress.node, egress.peer)
+    return tree.kind not in ("cycle", "nic") and (tree.root.node, tree.root.peer) == (
+        egress.node,
+        egress.peer,
+    )
 
 
 def _way(stops: Sequence[Stop], egress: Egress) -> list[Stop]:

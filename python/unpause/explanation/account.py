@@ -24,7 +24,7 @@ _KINDS = {
     "busy": "Busy link {root}",
     "pool": "Shared buffer taken at {root}",
     "switch": "{root} does not forward fast enough",
-    "nic": "PAUSE from the NIC of {root}",
+    "nic": "PAUSE from {root}",
     "cycle": "Deadlock {root}",
     "standing": "Standing queue at {root}, left by {left_by}",
 }
@@ -63,17 +63,26 @@ def deadlock(trees: Sequence[Tree]) -> str:
 def titles(run: Run, trees: Sequence[Tree]) -> list[str]:
     """What each tree is, such as "Incast at S0->H0"; with its priority if there are several."""
     found = []
+    nics = {tree.root for tree in trees if tree.kind == "nic"}
     for tree, where in zip(trees, places(run, trees), strict=True):
         _, comma, priority = where.partition(",")
         root = deadlock([tree]) or tree.root
-        text = _KINDS[tree.kind].format(root=root, left_by=_congestion(tree.left_by))
+        if tree.kind == "nic":
+            root = _nic(tree.root)
+        left_by = _nic(tree.left_by) if tree.left_by in nics else _congestion(tree.left_by)
+        text = _KINDS[tree.kind].format(root=root, left_by=left_by)
         found.append(text + comma + priority)
     return found
 
 
+def _nic(at: Egress) -> str:
+    """A NIC, by its host, or by its link if the host has several."""
+    return f"the NIC {at}" if at.peer else f"the NIC of {at}"
+
+
 def _congestion(at: Egress | None) -> str:
-    """What was at the root of a tree: at an egress, or in the NIC of a host."""
-    return "" if at is None else f"congestion at {at}" if at.peer else f"the NIC of {at}"
+    """What was at the root of a tree: at an egress, or in the only NIC of a host."""
+    return "" if at is None else f"congestion at {at}" if at.peer else _nic(at)
 
 
 def places(run: Run, trees: Sequence[Tree]) -> list[str]:
@@ -111,6 +120,7 @@ def roots(fabric: Fabric, trees: Sequence[Tree]) -> list[Port]:
         for port in fabric.ports:
             if tree.kind == "nic":
                 is_root = port.peer == tree.root.node
+                is_root &= tree.root.peer in (None, port.node)
             else:
                 is_root = port.node == tree.root.node and port.peer == tree.root.peer
             if is_root:

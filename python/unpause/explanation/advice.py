@@ -168,7 +168,7 @@ class _Adviser:
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
             return self._storm(tree) or (
-                f"look at {tree.root.node}: its NIC accepts less than its link delivers"
+                f"look at {tree.root.node}: {_its_nic(tree)} accepts less than its link delivers"
             )
         return self._faster_switch(tree) if tree.kind == "switch" else None
 
@@ -177,13 +177,13 @@ class _Adviser:
         host = tree.root.node
         if not tree.victims or self.set.get("switch.watchdog") is not None:
             return None
-        table = self.run.columns("causes", ["node", "priority", "time_ns", "until_ns"])
+        table = self.run.columns("causes", ["node", "peer", "priority", "time_ns", "until_ns"])
         columns = [table.column(name).to_pylist() for name in table.column_names]
         longest = max(
             (
                 until - began
-                for node, priority, began, until in zip(*columns, strict=True)
-                if (node, priority) == (host, tree.priority)
+                for node, peer, priority, began, until in zip(*columns, strict=True)
+                if (node, priority) == (host, tree.priority) and tree.root.peer in (None, peer)
             ),
             default=0.0,
         )
@@ -192,7 +192,7 @@ class _Adviser:
         if not poll or longest < _STORM * poll:
             return None
         return (
-            f"look at {host}: its NIC paused priority {tree.priority} for {time(longest)} "
+            f"look at {host}: {_its_nic(tree)} paused priority {tree.priority} for {time(longest)} "
             "without a break. A PFC watchdog at its port prevents this from holding up others: "
             '[switch.watchdog] ports = "hosts", with detection_time and poll_interval that add up '
             f"to less than that, and a poll_interval of {time(poll)} or more"
@@ -477,6 +477,11 @@ class _Adviser:
         """A key with its value as the scenario writes it."""
         table, _, name = key.rpartition(".")
         return f"[{table}] {name} ({_written(self.set.get(key))})"
+
+
+def _its_nic(tree: Tree) -> str:
+    """The NIC of a host that is the root; of several, by its link."""
+    return f"its NIC {tree.root}" if tree.root.peer else "its NIC"
 
 
 def _written(value: Any) -> str:

@@ -77,11 +77,12 @@ class Causes:
         """The value of a column of names."""
         return self.names[column][self.codes[column][row]]
 
-    def at(self, egress: Egress, rows: np.ndarray) -> np.ndarray:
-        """Those of `rows` that tell of this egress."""
+    def at(self, egress: Egress, rows: np.ndarray, *, is_nic: bool = False) -> np.ndarray:
+        """Those of `rows` that tell of this egress, or of what came by this NIC."""
+        column = "peer" if is_nic and egress.peer else "egress_peer"
         node = np.array([name == egress.node for name in self.names["node"]], dtype=bool)
-        peer = np.array([name == egress.peer for name in self.names["egress_peer"]], dtype=bool)
-        return rows[node[self.codes["node"][rows]] & peer[self.codes["egress_peer"][rows]]]
+        peer = np.array([name == egress.peer for name in self.names[column]], dtype=bool)
+        return rows[node[self.codes["node"][rows]] & peer[self.codes[column][rows]]]
 
 
 class _Columns(dict[str, np.ndarray]):

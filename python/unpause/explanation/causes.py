@@ -109,11 +109,12 @@ def _tree(
     kind = int(np.argmax(kinds))
     stops = _stops(causes, first)
     every = list(every_stop(stops))
-    at_root = causes.at(root, causes.holders_of(first))
-    culprits, others = _culprits(causes, at_root, flows, root)
+    name = causes.names["root_kind"][kind] if left_by is None else "standing"
+    at_root = causes.at(root, causes.holders_of(first), is_nic=name == "nic")
+    culprits, others = _culprits(causes, at_root, flows, (root, name == "nic"))
     return Tree(
         root=root,
-        kind=(name := causes.names["root_kind"][kind] if left_by is None else "standing"),
+        kind=name,
         share=share,
         sure=float(kinds[kind] / np.sum(kinds)) if left_by is None else 1.0,
         priority=priority,
@@ -243,12 +244,13 @@ class _Flows:
 
 
 def _culprits(
-    causes: Causes, at_root: np.ndarray, flows: _Flows, root: Egress
+    causes: Causes, at_root: np.ndarray, flows: _Flows, place: tuple[Egress, bool]
 ) -> tuple[list[Culprit], float]:
     """By traffic entry whose bytes were in the queue of the root; what part nobody is named for."""
     ids = causes.numbers["cause_id"]
+    root, is_nic = place
     wanted = causes.rows_of(causes.first[np.unique(causes.pause[at_root])])
-    wanted = causes.at(root, wanted[causes.is_seen[wanted]])
+    wanted = causes.at(root, wanted[causes.is_seen[wanted]], is_nic=is_nic)
     bytes_of = causes.numbers["flow_queue_bytes"][wanted]
     total = float(np.sum(bytes_of))
     if not total:

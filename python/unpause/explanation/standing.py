@@ -132,7 +132,11 @@ def _is_congested(causes: Causes, at: np.ndarray, fits: np.ndarray) -> np.ndarra
     kind = kinds[causes.codes["root_kind"][first]]
     node = _same(causes, ("node", at), ("root_node", first))
     egress = node & _same(causes, ("egress_peer", at), ("root_peer", first))
-    found = np.where(kind == "nic", node, egress) | np.isin(kind, (*_LASTING, "None"))
+    # Of a host with several NICs, the link of the one.
+    nic = node & _same(causes, ("peer", at), ("root_peer", first))
+    has_one = np.array([it is None for it in causes.names["root_peer"]])
+    nic = np.where(has_one[causes.codes["root_peer"][first]], node, nic)
+    found = np.where(kind == "nic", nic, egress) | np.isin(kind, (*_LASTING, "None"))
     return found & ~((kind == "incast") & fits)
 
 

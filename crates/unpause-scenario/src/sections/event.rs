@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{
-    Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, NodeId, PauseStorm, RateEvent,
+    Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, PauseStorm, RateEvent,
 };
 
+use super::event_links::links_of;
 use super::link_errors::{self, Asked, FecName};
 use super::pause_storm::{self, StormKeys};
 use crate::limits;
@@ -32,12 +32,12 @@ keys! {
     /// `[[event]]`
     pub(crate) EventKeys at "event" for () {
         ! kind: EventKind
-            "the link fails: packets on the wire and in the queue before it are lost; or it works again; or it loses frames to errors; or its rate changes; or (`\"pause-storm\"`) the NIC of the host `node` sends PAUSE without a break, for all lossless priorities, whatever it receives";
+            "the link fails: packets on the wire and in the queue before it are lost; or it works again; or it loses frames to errors; or its rate changes; or (`\"pause-storm\"`) NICs send PAUSE without a break, for all lossless priorities, whatever they receive: those of the host `node`, or one, by its `link`";
         at: Duration = ["`\"0s\"` for errors"] "when it happens; optional only for errors";
         link: String = ["-"]
             "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
-             the two. `\"all\"`: every link of the fabric";
-        node: String = ["-"] "instead of `link`: every link of this node; of a PAUSE storm: the host";
+             the two. `\"all\"`: every link of the fabric. Of a PAUSE storm: `\"H0->S0\"`, the NIC of H0 at this link";
+        node: String = ["-"] "instead of `link`: every link of this node; of a PAUSE storm: the host, all of whose NICs send PAUSE";
         every: Duration = ["once"] "repeats the event at this interval, for links that flap";
         until: Duration = ["the end"] "no event after this time; for errors and PAUSE storms: when they end"
             idle ("it happens once", "add every = \"10ms\" to repeat it");
@@ -81,7 +81,7 @@ struct Entry {
     /// Links and their directions.
     links: Vec<(usize, Direction)>,
     steps: Vec<(Time, Step)>,
-    storm: Option<PauseStorm>,
+    storms: Vec<PauseStorm>,
 }
 
 /// What happens at one time.
@@ -132,7 +132,7 @@ pub(crate) fn events(
     }
     check_effect(&entries, fabric, &events.errors)?;
     for entry in &entries {
-        events.storms.extend(entry.storm);
+        events.storms.extend(&entry.storms);
         for &(at, step) in &entry.steps {
             for &(link, direction) in &entry.links {
                 match step {
@@ -175,7 +175,7 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
             .err();
     }
     if *keys.kind.get_ref() == EventKind::PauseStorm {
-        return of_storm(&keys, place, names);
+        return of_storm(&keys, place, (names, fabric));
     }
     let links = match (keys.link.get(), keys.node.get()) {
         (Some(link), None) if link.get_ref() == "all" => {
@@ -221,12 +221,12 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
         place,
         links,
         steps,
-        storm: None,
+        storms: Vec::new(),
     })
 }
 
-/// The entry of a NIC that sends PAUSE.
-fn of_storm(keys: &EventKeys, place: Range<usize>, names: &Names) -> Checked<Entry> {
+/// The entry of NICs that send PAUSE.
+fn of_storm(keys: &EventKeys, place: Range<usize>, topology: (&Names, &Fabric)) -> Checked<Entry> {
     let of_storm = StormKeys {
         link: &keys.link,
         node: &keys.node,
@@ -234,13 +234,13 @@ fn of_storm(keys: &EventKeys, place: Range<usize>, names: &Names) -> Checked<Ent
         every: &keys.every,
         until: &keys.until,
     };
-    let storm = pause_storm::storm(&of_storm, place.clone(), names)?;
+    let storms = pause_storm::storms(&of_storm, place.clone(), topology)?;
     refuse(Keys::<()>::unread(keys))?;
     Ok(Entry {
         place,
         links: Vec::new(),
         steps: Vec::new(),
-        storm: Some(storm),
+        storms,
     })
 }
 
@@ -342,69 +342,6 @@ fn times(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<Time>
     Ok(times)
 }
 
-/// The links of `"S0-S1"`, or of `"S0->S1"` that direction.
-fn links_of(
-    text: &Spanned<String>,
-    names: &Names,
-    fabric: &Fabric,
-) -> Checked<Vec<(usize, Direction)>> {
-    let (a, b, one_way) = ends(text, names)?;
-    let links = fabric.links.iter().enumerate();
-    let found: Vec<_> = links
-        .filter_map(|(at, link)| {
-            let direction = match (link.a == a && link.b == b, link.a == b && link.b == a) {
-                (true, _) => Direction::Forward,
-                (_, true) => Direction::Backward,
-                (false, false) => return None,
-            };
-            Some((at, if one_way { direction } else { Direction::Both }))
-        })
-        .collect();
-    if found.is_empty() {
-        let peers = names.peers[a as usize].iter();
-        let peers: Vec<&str> = peers.take(8).map(|peer| names.name(*peer)).collect();
-        return Problem::new(format!(
-            "there is no link between {} and {}",
-            names.name(a),
-            names.name(b)
-        ))
-        .at(text.span(), "not a link of this topology")
-        .help(format!(
-            "{} has links to {}",
-            names.name(a),
-            peers.join(", ")
-        ))
-        .err();
-    }
-    Ok(found)
-}
-
-/// Both ends of a link, and whether only the direction from the first to the second is meant. Names may have hyphens.
-fn ends(text: &Spanned<String>, names: &Names) -> Checked<(NodeId, NodeId, bool)> {
-    let written = text.get_ref().as_str();
-    if let Some((from, to)) = written.split_once("->") {
-        let node = |name: &str| names.node(name.trim(), &text.span());
-        return Ok((node(from)?, node(to)?, true));
-    }
-    let hyphens = written.match_indices('-').map(|(at, _)| at);
-    let split = |at: usize| (written[..at].trim(), written[at + 1..].trim());
-    let pairs: Vec<(&str, &str)> = hyphens.map(split).collect();
-    let known = pairs
-        .iter()
-        .find_map(|(a, b)| Some((names.index(a)?, names.index(b)?, false)));
-    match (known, &pairs[..]) {
-        (Some(known), _) => Ok(known),
-        (None, [(a, b), ..]) => {
-            let node = |name: &str| names.node(name, &text.span());
-            Ok((node(a)?, node(b)?, false))
-        }
-        (None, []) => Problem::new(format!("`{written}` is not a link"))
-            .at(text.span(), "here")
-            .help("write the names of both ends: \"S0-S1\", or \"S0->S1\" for the one direction")
-            .err(),
-    }
-}
-
 /// Refuses what changes nothing: a link that is down does not fail.
 fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Checked<()> {
     let mut order: BTreeMap<(Time, usize), (&Entry, Step)> = BTreeMap::new();
@@ -412,7 +349,7 @@ fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Che
         let steps = entry.steps.iter();
         order.extend(steps.map(|&(at, step)| ((at, number), (entry, step))));
     }
-    let mut acts: Vec<bool> = entries.iter().map(|it| it.storm.is_some()).collect();
+    let mut acts: Vec<bool> = entries.iter().map(|it| !it.storms.is_empty()).collect();
     let mut down: BTreeMap<(usize, usize), ()> = BTreeMap::new();
     let mut errors: BTreeMap<(usize, usize), FrameErrors> = BTreeMap::new();
     let mut rates: BTreeMap<(usize, usize), Rate> = BTreeMap::new();

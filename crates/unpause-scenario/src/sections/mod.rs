@@ -2,6 +2,7 @@
 
 pub(crate) mod ets;
 pub(crate) mod event;
+mod event_links;
 pub(crate) mod extra_delay;
 pub(crate) mod file;
 pub(crate) mod host;

@@ -1,10 +1,12 @@
-//! `kind = "pause-storm"` of `[[event]]`: a NIC that sends PAUSE.
+//! `kind = "pause-storm"` of `[[event]]`: NICs that send PAUSE.
 
 use std::ops::Range;
 
+use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::PauseStorm;
+use unpause_sim::config::{Fabric, NodeId, PauseStorm, PortId};
 
+use super::event_links::{ends, links_of};
 use crate::names::Names;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
@@ -19,25 +21,28 @@ pub(super) struct StormKeys<'k> {
     pub until: &'k Written<Duration>,
 }
 
-/// A NIC that sends PAUSE.
-pub(super) fn storm(
+/// The NICs that send PAUSE.
+pub(super) fn storms(
     keys: &StormKeys<'_>,
     place: Range<usize>,
-    names: &Names,
-) -> Checked<PauseStorm> {
-    if let Some(link) = keys.link.get() {
-        return Problem::new("a PAUSE storm of a link")
-            .at(link.span(), "PAUSE storms are of the NIC of a host")
-            .help("write node = \"H0\"; a host that takes data too slowly is [slow_receiver]")
-            .err();
-    }
-    let Some(node) = keys.node.get() else {
-        return Problem::new("a PAUSE storm of no host")
-            .at(place, "this table needs `node`")
-            .help("write node = \"H0\": the host whose NIC sends PAUSE")
-            .err();
+    (names, fabric): (&Names, &Fabric),
+) -> Checked<Vec<PauseStorm>> {
+    let (host, nics) = match (keys.link.get(), keys.node.get()) {
+        (None, Some(node)) => (names.host(node.get_ref(), &node.span())?, vec![None]),
+        (Some(link), None) => nics(link, names, fabric)?,
+        (Some(link), Some(node)) => {
+            return Problem::new("both `link` and `node` are set")
+                .at(link.span(), "either this NIC")
+                .at(node.span(), "or all of this host")
+                .err();
+        }
+        (None, None) => {
+            return Problem::new("a PAUSE storm of no host")
+                .at(place, "this table needs `node` or `link`")
+                .help("write node = \"H0\": the host whose NICs send PAUSE")
+                .err();
+        }
     };
-    let host = names.host(node.get_ref(), &node.span())?;
     let start = once(keys, place)?;
     let end = keys.until.get().map_or(Time::NEVER, |it| it.get_ref().0);
     if let Some(until) = keys.until.get().filter(|_| end <= start) {
@@ -45,11 +50,41 @@ pub(super) fn storm(
             .at(until.span(), format!("it begins at {start}"))
             .err();
     }
-    Ok(PauseStorm {
+    let storm = |nic| PauseStorm {
         host,
+        nic,
         start,
         stop: end,
-    })
+    };
+    Ok(nics.into_iter().map(storm).collect())
+}
+
+/// The NICs of a host at a link, which has parallel ones or not.
+fn nics(
+    link: &Spanned<String>,
+    names: &Names,
+    fabric: &Fabric,
+) -> Checked<(NodeId, Vec<Option<PortId>>)> {
+    links_of(link, names, fabric)?;
+    let (host, switch, one_way) = ends(link, names)?;
+    if !one_way {
+        let (host, switch) = match names.is_host(host) {
+            true => (host, switch),
+            false => (switch, host),
+        };
+        let (host, switch) = (names.name(host), names.name(switch));
+        return Problem::new("a PAUSE storm of a link")
+            .at(link.span(), "PAUSE storms are of the NIC of a host")
+            .help(format!(
+                "write link = \"{host}->{switch}\", or node = \"{host}\" for all its NICs; a host that takes data too slowly \
+                 is [slow_receiver]"
+            ))
+            .err();
+    }
+    names.host(names.name(host), &link.span())?;
+    let ports = (0..).zip(&names.peers[host as usize]);
+    let there = ports.filter(|(_, peer)| **peer == switch);
+    Ok((host, there.map(|(nic, _)| Some(nic)).collect()))
 }
 
 /// The time of an event that happens once.

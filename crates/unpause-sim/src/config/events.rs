@@ -4,7 +4,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::direction::Direction;
 use super::errors::ErrorEvent;
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, PortId};
 
 /// Changes of links, known before the run, and how soon routes follow them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Events {
     pub errors: Vec<ErrorEvent>,
     /// Changes of the rates of links, likewise. At first they are those of the fabric, and never higher.
     pub rates: Vec<RateEvent>,
-    /// Hosts whose NIC sends PAUSE for some time.
+    /// NICs that send PAUSE for some time.
     pub storms: Vec<PauseStorm>,
     /// A link that has been down, or up again, for this long is noticed by the switches at its ends, which then use the
     /// equal paths that are left.
@@ -54,15 +54,25 @@ pub struct RateEvent {
     pub rate: Rate,
 }
 
-/// A NIC sends PAUSE for all lossless priorities without a break. It still receives at line rate. This is the NIC PAUSE storm of Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.3.
+/// A NIC of a host, or each of them, sends PAUSE for all lossless priorities without a break. It still receives at line rate.
+/// This is the NIC PAUSE storm of Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseStorm {
     /// The host.
     pub host: NodeId,
+    /// Which of its NICs, or all.
+    pub nic: Option<PortId>,
     /// When it sends the first XOFF.
     pub start: Time,
     /// When it sends XON; after the run, never.
     pub stop: Time,
+}
+
+impl PauseStorm {
+    /// True if this NIC of a host is in it.
+    pub fn is_at(&self, host: NodeId, nic: PortId) -> bool {
+        self.host == host && self.nic.is_none_or(|it| it == nic)
+    }
 }
 
 impl Events {

@@ -26,10 +26,7 @@ impl Host {
 
     /// The wire behind a NIC has another speed from the next frame on.
     pub fn set_speed(&mut self, nic: PortId, speed: LinkSpeed) {
-        match nic == self.number {
-            true => self.nic.end.transmitter.speed = speed,
-            false => self.others[usize::from(nic)].end.transmitter.speed = speed,
-        }
+        self.nic_at_mut(nic).end.transmitter.speed = speed;
     }
 
     /// The speed of the link by which the host works with, as the fabric has it, also while it is slower: what senders take

@@ -245,7 +245,7 @@ impl Host {
             Timer::TcpSender(slot) => self.on_tcp_sender_timer(now, slot, flow, window),
             Timer::TcpReceiver(slot) => self.on_tcp_receiver_timer(now, slot, flow, window),
             Timer::Delayed(place) => self.on_delayed(now, place, window),
-            Timer::Buffer(what) => self.on_buffer(now, what, window),
+            Timer::Buffer { what, .. } => self.on_buffer(now, what, window),
             Timer::Notification => {
                 if let Some(packet) = self.notified.pop_front() {
                     self.on_notification(now, &packet, window);
@@ -345,13 +345,9 @@ impl NodeModel for Host {
             self.finish_nic(now, plan, log);
         }
         log.expiries.append(&mut self.expiries);
-        if let Some(buffer) = &mut self.buffer {
-            buffer.record_causes(now, log);
-        }
     }
 
     fn held_data_packets(&self) -> u64 {
-        let buffer = self.buffer.as_ref();
-        self.delayed.len() as u64 + buffer.map_or(0, |buffer| buffer.packets())
+        self.delayed.len() as u64 + self.buffered_packets()
     }
 }

@@ -140,10 +140,18 @@ impl Host {
     }
 
     /// A NIC, at hand or not.
-    fn nic_at(&self, nic: PortId) -> &Nic {
+    pub(super) fn nic_at(&self, nic: PortId) -> &Nic {
         match nic == self.number {
             true => &self.nic,
             false => &self.others[usize::from(nic)],
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn nic_at_mut(&mut self, nic: PortId) -> &mut Nic {
+        match nic == self.number {
+            true => &mut self.nic,
+            false => &mut self.others[usize::from(nic)],
         }
     }
 
@@ -235,11 +243,12 @@ impl Host {
                 let packet = self.notified.front()?;
                 Some(self.nic_of(packet, plan))
             }
-            Timer::Pause { nic, .. } | Timer::Retry { nic } | Timer::CreditUpdate { nic } => {
-                Some(nic)
-            }
+            Timer::Pause { nic, .. }
+            | Timer::Retry { nic }
+            | Timer::CreditUpdate { nic }
+            | Timer::Buffer { nic, .. } => Some(nic),
             // Such hosts have one NIC.
-            Timer::Pull | Timer::Buffer(_) => None,
+            Timer::Pull => None,
         }
     }
 

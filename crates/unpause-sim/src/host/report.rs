@@ -53,7 +53,7 @@ impl Host {
 
     fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         for class in 0..self.nic.classes.len() {
-            let buffer = self.buffer.as_ref();
+            let buffer = self.nic.buffer.as_ref();
             let held = buffer.map(|buffer| buffer.sample(class as u8));
             let (ingress_bytes, pause_frames) = held.unwrap_or_default();
             let (packets, bytes) = self.tcp.queued(self.nic.replies.get(class));
@@ -101,7 +101,7 @@ impl Host {
                 credit_wait,
                 ..identity
             };
-            if let Some(buffer) = &self.buffer {
+            if let Some(buffer) = &self.nic.buffer {
                 buffer.record(class, plan, &mut record);
             }
             if record != identity {
@@ -109,6 +109,9 @@ impl Host {
             }
         }
         log.waits.extend(self.take_waits(plan));
+        if let Some(buffer) = &mut self.nic.buffer {
+            buffer.record_causes(now, log);
+        }
     }
 
     /// Records what senders that are left have to say at the end of the run.

@@ -1,4 +1,5 @@
-//! A host whose NIC is slow, or has a PAUSE storm: its receive buffer, and the PAUSE that it sends.
+//! A host with a NIC that is slow, or has a PAUSE storm: its receive buffer, and the PAUSE that it sends. A host with several
+//! NICs has one for each.
 
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::units::Time;
@@ -16,12 +17,23 @@ impl Host {
         if !window.link_credits.are_unused() {
             self.take_credits(now, packet, window);
         }
-        let Some(buffer) = &mut self.buffer else {
-            return self.delay(now, packet, window);
-        };
-        if buffer.packets.is_empty() && !buffer.is_slow(now) {
-            return self.delay(now, packet, window);
+        let nic = packet.ingress;
+        let buffer = self.nic_at(nic).buffer.as_ref();
+        if buffer.is_some_and(|it| it.holds_next(now)) {
+            // What it is about need not be the NIC that it has come by: that is where feedback leaves.
+            self.turn_to(nic);
+            self.put_into_buffer(now, packet, window);
+        } else {
+            self.delay(now, packet, window);
         }
+    }
+
+    /// A data packet goes into the buffer of the NIC at hand, if there is room.
+    fn put_into_buffer(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let place = (self.id, self.number);
+        let Some(buffer) = &mut self.nic.buffer else {
+            return;
+        };
         let class = window.plan.classes.of(packet.priority());
         let bytes = u64::from(packet.bytes);
         let takes = buffer.takes(class, bytes, window.plan);
@@ -49,7 +61,7 @@ impl Host {
         held.max_bytes = held.max_bytes.max(held.ingress.bytes());
         if !was_xoff && held.ingress.is_xoff() {
             held.pause_events += 1;
-            buffer.note_xoff(now, self.id, class, window.plan);
+            buffer.note_xoff(now, place, class, window.plan);
         }
         if buffer.packets.len() == 1 {
             self.take_next(now);
@@ -57,9 +69,17 @@ impl Host {
         self.request_pfc(now, class, action, window);
     }
 
+    /// Packets in the buffers of all NICs.
+    pub(super) fn buffered_packets(&self) -> u64 {
+        let buffers = (0..self.nics()).filter_map(|nic| self.nic_at(nic).buffer.as_ref());
+        buffers.map(|buffer| buffer.packets()).sum()
+    }
+
     /// The first packet begins to leave the buffer.
     fn take_next(&mut self, now: Time) {
-        let Some(buffer) = &self.buffer else { return };
+        let Some(buffer) = &self.nic.buffer else {
+            return;
+        };
         if let Some(packet) = buffer.packets.front() {
             let at = buffer.taken(now, packet.bytes.into(), self.nic.end.transmitter.speed);
             self.set_buffer_timer(at, BufferTimer::Taken);
@@ -68,17 +88,18 @@ impl Host {
 
     fn set_buffer_timer(&mut self, at: Time, what: BufferTimer) {
         if !at.is_never() {
-            let entry = Timer::Buffer(what).entry(at, what.number());
+            let nic = self.number;
+            let entry = Timer::Buffer { nic, what }.entry(at, what.number());
             self.timers.push(entry);
         }
     }
 
-    /// A timer of the buffer is due.
+    /// A timer of the buffer of the NIC at hand is due.
     pub(super) fn on_buffer(&mut self, now: Time, what: BufferTimer, window: &mut Window<'_, '_>) {
         match what {
             BufferTimer::Taken => self.on_taken(now, window),
             BufferTimer::Pfc => {
-                if let Some(buffer) = &mut self.buffer {
+                if let Some(buffer) = &mut self.nic.buffer {
                     buffer.waits = false;
                 }
                 self.send_pfc(now, window);
@@ -89,13 +110,19 @@ impl Host {
         }
     }
 
-    /// Sets timers for the PAUSE storms of the host; answers when the first one begins.
+    /// Sets timers for the PAUSE storms of its NICs; answers when the first one begins.
     pub fn first_storm(&mut self, plan: &Plan<'_>) -> Time {
         let host = self.id;
         let storms = plan.config.events.storms.iter();
-        for storm in storms.filter(|it| it.host == host) {
-            self.set_buffer_timer(storm.start, BufferTimer::StormBegins);
-            self.set_buffer_timer(storm.stop, BufferTimer::StormEnds);
+        for storm in storms {
+            for nic in (0..self.nics()).filter(|nic| storm.is_at(host, *nic)) {
+                self.turn_to(nic);
+                if self.nic.buffer.is_none() {
+                    continue;
+                }
+                self.set_buffer_timer(storm.start, BufferTimer::StormBegins);
+                self.set_buffer_timer(storm.stop, BufferTimer::StormEnds);
+            }
         }
         self.timers.next_time()
     }
@@ -103,11 +130,12 @@ impl Host {
     /// A PAUSE storm begins or ends. While it lasts, a byte more than there is counts as held, which is above the threshold.
     fn on_storm(&mut self, now: Time, begins: bool, window: &mut Window<'_, '_>) {
         const HELD: u32 = 1;
+        let place = (self.id, self.number);
         for class in 0..self.nic.classes.len() as u8 {
             if !window.plan.classes.is_lossless(class) {
                 continue;
             }
-            let Some(buffer) = &mut self.buffer else {
+            let Some(buffer) = &mut self.nic.buffer else {
                 return;
             };
             let params = &window.plan.config.switch.pfc.params;
@@ -118,14 +146,14 @@ impl Host {
             };
             if begins && action == Action::Xoff {
                 held.pause_events += 1;
-                buffer.note_xoff(now, self.id, class, window.plan);
+                buffer.note_xoff(now, place, class, window.plan);
             }
             self.request_pfc(now, class, action, window);
         }
     }
 
     fn on_taken(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let Some(buffer) = &mut self.buffer else {
+        let Some(buffer) = &mut self.nic.buffer else {
             return;
         };
         let Some(packet) = buffer.packets.pop_front() else {
@@ -137,11 +165,14 @@ impl Host {
         let action = ingress.on_release(now, packet.bytes.into(), buffer.config.xon_bytes);
         self.take_next(now);
         self.request_pfc(now, class, action, window);
+        if self.has_several_nics() {
+            self.turn_to_packet(&packet, window.plan);
+        }
         self.delay(now, &packet, window);
     }
 
     fn refresh_pfc(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
-        let Some(buffer) = &mut self.buffer else {
+        let Some(buffer) = &mut self.nic.buffer else {
             return;
         };
         let params = &window.plan.config.switch.pfc.params;
@@ -153,7 +184,7 @@ impl Host {
 
     /// Sends a PFC frame, or has it sent as soon as the port is free.
     fn request_pfc(&mut self, now: Time, class: u8, action: Action, window: &mut Window<'_, '_>) {
-        let Some(buffer) = &mut self.buffer else {
+        let Some(buffer) = &mut self.nic.buffer else {
             return;
         };
         match action {
@@ -170,7 +201,7 @@ impl Host {
     /// Sends the PFC frames that are asked for, one now and the next when the port is free again: before
     /// everything else, since timers come first.
     fn send_pfc(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let Some(buffer) = &mut self.buffer else {
+        let Some(buffer) = &mut self.nic.buffer else {
             return;
         };
         if self.nic.end.is_free(now) && self.nic.end.has_pfc() {

@@ -14,7 +14,6 @@ use super::flow::retries::Retries;
 use super::flow::selective::Selective;
 use super::flow::sender::Sender;
 use super::nic::Nic;
-use super::nic::receive_buffer::ReceiveBuffer;
 use super::ranks::Ranks;
 use super::tcp::Tcp;
 use super::timer::Timer;
@@ -119,9 +118,6 @@ pub struct Host {
     /// Flows are sampled at multiples of it only.
     #[show(skip)]
     pub(super) flow_interval: Time,
-    /// What a slow host has not taken yet.
-    #[show(refuse_if = buffer.is_some())]
-    pub(super) buffer: Option<Box<ReceiveBuffer>>,
     /// Packets held back, by the payload of their timer.
     #[show(refuse_if = !delayed.is_empty())]
     pub(super) delayed: Slab<Packet>,
@@ -207,10 +203,12 @@ impl Host {
         } else {
             flow_interval
         };
-        let buffer = ReceiveBuffer::new(id, port, plan);
+        let nic = Nic::at_rest(port, plan);
+        let others = Nic::several(id, plan);
+        let has_buffer = others.iter().chain([&nic]).any(|it| it.buffer.is_some());
         Self {
             id,
-            nic: Nic::at_rest(port, plan),
+            nic,
             rare_at: Time::NEVER,
             has_link_credits: plan.config.switch.cbfc.is_some(),
             in_list: plan.config.host.nic == NicModel::Hpcc,
@@ -233,17 +231,16 @@ impl Host {
                 port: samples_port,
             },
             flow_interval,
-            delays: buffer.is_some()
+            delays: has_buffer
                 || plan.config.scheme.credits.is_some()
                 || plan.config.switch.cbfc.is_some(),
-            buffer,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),
             expiries: Vec::new(),
             waiting: None,
             ranks: None,
             number: 0,
-            others: Nic::several(id, plan),
+            others,
             routes: 0,
         }
     }

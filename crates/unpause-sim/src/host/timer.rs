@@ -20,6 +20,9 @@ const WHICH: u32 = (1 << SHIFT) - 1;
 /// Bits for the class of a PAUSE, below its NIC.
 const CLASS_BITS: u32 = 3;
 
+/// Bits for a NIC, below which timer of its buffer.
+const NIC_BITS: u32 = PortId::BITS;
+
 /// A timer of a host. The key of its entry is the flow, unless it says otherwise here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
@@ -43,8 +46,8 @@ pub(super) enum Timer {
     TcpReceiver(u32),
     /// The extra delay of a packet is over: its place among those held back.
     Delayed(u32),
-    /// Of the receive buffer of a slow host. The key is [`BufferTimer::number`].
-    Buffer(BufferTimer),
+    /// Of the receive buffer of a NIC of a slow host. The key is [`BufferTimer::number`].
+    Buffer { nic: PortId, what: BufferTimer },
 }
 
 /// A timer of a receive buffer.
@@ -88,7 +91,7 @@ impl Timer {
             Self::TcpSender(slot) => (7, slot),
             Self::TcpReceiver(slot) => (8, slot),
             Self::Delayed(place) => (9, place),
-            Self::Buffer(what) => (10, what.number()),
+            Self::Buffer { nic, what } => (10, what.number() << NIC_BITS | nic as u32),
         };
         debug_assert!(which >> SHIFT == 0, "a host has fewer flows");
         kind << SHIFT | which
@@ -123,7 +126,10 @@ impl Timer {
             7 => Self::TcpSender(which),
             8 => Self::TcpReceiver(which),
             9 => Self::Delayed(which),
-            10 => Self::Buffer(BufferTimer::numbered(which)),
+            10 => Self::Buffer {
+                nic: which as PortId,
+                what: BufferTimer::numbered(which >> NIC_BITS),
+            },
             _ => unreachable!(),
         }
     }
@@ -162,7 +168,17 @@ mod tests {
 
     /// The timer after this one, by kind, with the smallest value and the largest.
     fn after(timer: Timer) -> Option<[Timer; 2]> {
-        let buffer = |a, b| Some([Timer::Buffer(a), Timer::Buffer(b)]);
+        let buffer = |first, last| {
+            let first = Timer::Buffer {
+                nic: 0,
+                what: first,
+            };
+            let last = Timer::Buffer {
+                nic: LAST_NIC,
+                what: last,
+            };
+            Some([first, last])
+        };
         match timer {
             Timer::Sender(_) => Some([Timer::Receiver(0), Timer::Receiver(WHICH)]),
             Timer::Receiver(_) => Some([
@@ -180,18 +196,29 @@ mod tests {
             Timer::TcpSender(_) => Some([0, WHICH].map(Timer::TcpReceiver)),
             Timer::TcpReceiver(_) => Some([0, WHICH].map(Timer::Delayed)),
             Timer::Delayed(_) => buffer(BufferTimer::Taken, BufferTimer::Taken),
-            Timer::Buffer(BufferTimer::Taken) => buffer(BufferTimer::Pfc, BufferTimer::Pfc),
-            Timer::Buffer(BufferTimer::Pfc) => buffer(
+            Timer::Buffer {
+                what: BufferTimer::Taken,
+                ..
+            } => buffer(BufferTimer::Pfc, BufferTimer::Pfc),
+            Timer::Buffer {
+                what: BufferTimer::Pfc,
+                ..
+            } => buffer(
                 BufferTimer::Refresh { class: 0 },
                 BufferTimer::Refresh { class: 7 },
             ),
-            Timer::Buffer(BufferTimer::Refresh { .. }) => {
-                buffer(BufferTimer::StormBegins, BufferTimer::StormBegins)
-            }
-            Timer::Buffer(BufferTimer::StormBegins) => {
-                buffer(BufferTimer::StormEnds, BufferTimer::StormEnds)
-            }
-            Timer::Buffer(BufferTimer::StormEnds) => None,
+            Timer::Buffer {
+                what: BufferTimer::Refresh { .. },
+                ..
+            } => buffer(BufferTimer::StormBegins, BufferTimer::StormBegins),
+            Timer::Buffer {
+                what: BufferTimer::StormBegins,
+                ..
+            } => buffer(BufferTimer::StormEnds, BufferTimer::StormEnds),
+            Timer::Buffer {
+                what: BufferTimer::StormEnds,
+                ..
+            } => None,
         }
     }
 

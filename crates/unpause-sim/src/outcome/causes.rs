@@ -122,7 +122,7 @@ pub struct Root {
     pub kind: RootKind,
     /// Switch, or host whose NIC sent PAUSE.
     pub node: NodeId,
-    /// Its egress port; none for a switch as a whole, or a host.
+    /// Its egress port, or of a host with several NICs the one that sent PAUSE; none for a switch as a whole, or a host with one.
     pub port: Option<PortId>,
     /// Which part of the bytes leads there, up to 1.
     pub share: f64,
@@ -154,7 +154,7 @@ pub struct VictimRecord {
     pub flow: u32,
     /// Node of the root.
     pub node: NodeId,
-    /// Egress port of the root; none for a host, or a switch as a whole.
+    /// [`Root::port`].
     pub port: Option<PortId>,
     /// Priority that was paused.
     pub priority: u8,

@@ -1,7 +1,7 @@
 //! Hosts that send PAUSE: slow receivers, and NICs with PAUSE storms.
 
 use crate::config::invalid::{Invalid, Subject, bytes};
-use crate::config::{Config, NodeKind};
+use crate::config::{Config, NodeId, NodeKind, PortId};
 
 /// Refuses what they cannot be.
 ///
@@ -9,12 +9,29 @@ use crate::config::{Config, NodeKind};
 ///
 /// The field at fault, and why.
 pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
-    check_slow_receiver(config, links_of)?;
+    check_slow_receiver(config)?;
     check_storms(config, links_of)
 }
 
+/// Why a host, or a link of it, has no receive buffer.
+const NO_NIC: &str = "has no NIC there, only a link to an NVSwitch";
+
+/// True if these links of a host, all or one, lead to NVSwitches only.
+fn has_no_nic(config: &Config, host: NodeId, nic: Option<PortId>) -> bool {
+    let fabric = &config.fabric;
+    let links = fabric.links.iter();
+    let peers = links.filter_map(|link| match host {
+        it if it == link.a => Some(link.b),
+        it if it == link.b => Some(link.a),
+        _ => None,
+    });
+    let of_nic = |number: usize| nic.is_none_or(|it| usize::from(it) == number);
+    let mut peers = peers.enumerate().filter(|(number, _)| of_nic(*number));
+    peers.all(|(_, peer)| fabric.is_nvswitch(peer))
+}
+
 /// Slow receivers are hosts, slow for some time, and their thresholds are in order.
-fn check_slow_receiver(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+fn check_slow_receiver(config: &Config) -> Result<(), Invalid> {
     let Some(slow) = &config.host.slow_receiver else {
         return Ok(());
     };
@@ -23,9 +40,9 @@ fn check_slow_receiver(config: &Config, links_of: &[u32]) -> Result<(), Invalid>
             let invalid = Invalid::new("slow_receiver.hosts", "is no host");
             return Err(invalid.of(Subject::Host(*host)));
         }
-        if links_of[*host as usize] > 1 {
-            let message = "has several links, and a slow receiver one: give it a link of their rates added up";
-            return Err(Invalid::new("slow_receiver.hosts", message).of(Subject::Host(*host)));
+        if has_no_nic(config, *host, None) {
+            let invalid = Invalid::new("slow_receiver.hosts", NO_NIC);
+            return Err(invalid.of(Subject::Host(*host)));
         }
     }
     if slow.start >= slow.stop {
@@ -51,16 +68,21 @@ fn check_slow_receiver(config: &Config, links_of: &[u32]) -> Result<(), Invalid>
     Ok(())
 }
 
-/// PAUSE storms are of hosts with one link, for some time, where something obeys PAUSE.
+/// PAUSE storms are of NICs that there are, for some time, where something obeys PAUSE.
 fn check_storms(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
     const FIELD: &str = "events.storms";
     for storm in &config.events.storms {
-        let of_host = |message| Err(Invalid::new(FIELD, message).of(Subject::Host(storm.host)));
+        let of_host =
+            |message: &str| Err(Invalid::new(FIELD, message).of(Subject::Host(storm.host)));
         if config.fabric.nodes.get(storm.host as usize) != Some(&NodeKind::Host) {
             return of_host("is no host");
         }
-        if links_of[storm.host as usize] > 1 {
-            return of_host("has several links, and PAUSE storms are of hosts with one");
+        let links = links_of[storm.host as usize];
+        if let Some(nic) = storm.nic.filter(|nic| u32::from(*nic) >= links) {
+            return of_host(&format!("has no NIC {nic}, but {links} from 0 on"));
+        }
+        if has_no_nic(config, storm.host, storm.nic) {
+            return of_host(NO_NIC);
         }
         let slow = config.host.slow_receiver.as_ref();
         if slow.is_some_and(|slow| slow.hosts.contains(&storm.host)) {

@@ -28,6 +28,7 @@ mod mechanisms;
 mod nic;
 mod nics;
 mod nics_and_failures;
+mod nics_pause;
 mod nvswitches;
 mod own_settings;
 mod paths;

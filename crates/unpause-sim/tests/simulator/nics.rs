@@ -320,39 +320,3 @@ pub fn sprayed_flows_use_all_nics() {
     assert_threads_do_not_matter("sprayed over NICs", &config);
     assert!(assert_ranks_do_not_matter("sprayed over NICs", &config).flows == results.flows);
 }
-
-#[test]
-fn a_slow_receiver_has_one_link() {
-    let mut config = config(two_planes(2), vec![sized(2, 3, 1000)], ms(1));
-    config.host.slow_receiver = Some(unpause_sim::config::SlowReceiver {
-        hosts: vec![3],
-        drain_rate: gbps(1),
-        start: Time::ZERO,
-        stop: us(10),
-        xoff_bytes: 10_000,
-        xon_bytes: 5_000,
-        buffer_bytes: None,
-    });
-    assert!(refusal(&config).contains("several links"));
-}
-
-/// A sprayed flow that no NIC leads to the receiver of, until a link returns.
-#[test]
-fn a_sprayed_flow_without_a_path_goes_on_when_there_is_one() {
-    let mut net = Net(two_planes(2));
-    let near = net.host(A, gbps(40), us(1));
-    let mut config = config(net.0, vec![sized(2, near, 1_000_000)], ms(20));
-    config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
-    config.host.spraying = spraying::Config::Oblivious(Default::default());
-    // The only link of the receiver.
-    config.events = fails(4, Direction::Both);
-    config.events.links.push(LinkEvent {
-        at: us(500),
-        up: true,
-        ..config.events.links[0]
-    });
-    let results = run(&config);
-    assert_complete(&results);
-    assert!(results.flows[0].fct > Some(us(500)));
-    assert_threads_do_not_matter("sprayed over NICs without a path", &config);
-}

@@ -190,3 +190,23 @@ fn sprayed_flows_wait_for_a_nic_that_returns() {
     }
     assert_threads_do_not_matter("both NICs fail", &config);
 }
+
+/// A sprayed flow that no NIC leads to the receiver of, until a link returns.
+#[test]
+fn a_sprayed_flow_without_a_path_goes_on_when_there_is_one() {
+    let mut net = Net(two_planes(2));
+    let near = net.host(0, gbps(40), us(1));
+    let mut config = config(net.0, vec![sized(2, near, 1_000_000)], ms(20));
+    spray(&mut config);
+    // The only link of the receiver.
+    config.events = fails(4, Direction::Both);
+    config.events.links.push(LinkEvent {
+        at: us(500),
+        up: true,
+        ..config.events.links[0]
+    });
+    let results = run(&config);
+    assert_complete(&results);
+    assert!(results.flows[0].fct > Some(us(500)));
+    assert_threads_do_not_matter("sprayed over NICs without a path", &config);
+}

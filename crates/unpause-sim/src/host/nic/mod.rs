@@ -21,6 +21,7 @@ pub mod shares;
 
 use flow_list::FlowList;
 use item::{Handle, Item};
+use receive_buffer::ReceiveBuffer;
 use shares::Shares;
 
 /// What there is of each class.
@@ -75,6 +76,9 @@ pub struct Nic {
     /// What flows have waited for.
     #[show(skip = "grows only where `stopped_by` is kept")]
     pub waits: Vec<HeldBack>,
+    /// What a slow host has not taken yet of what came by it.
+    #[show(refuse_if = buffer.is_some())]
+    pub buffer: Option<Box<ReceiveBuffer>>,
 }
 
 impl Nic {
@@ -99,6 +103,7 @@ impl Nic {
             waits: Vec::new(),
             replies: Vec::new(),
             shares: Shares::new(plan),
+            buffer: ReceiveBuffer::new(port, plan),
         }
     }
 

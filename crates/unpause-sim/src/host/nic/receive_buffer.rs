@@ -7,9 +7,9 @@ use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use crate::config::SlowReceiver;
 use crate::engine::log::Log;
-use crate::fabric::NodeId;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::GlobalPort;
+use crate::fabric::{NodeId, PortId};
 use crate::outcome::causes::{CauseRecord, Held, Holder};
 use crate::outcome::results::PortRecord;
 use crate::plan::Plan;
@@ -46,8 +46,13 @@ pub struct Class {
 }
 
 impl ReceiveBuffer {
-    /// An empty one, if the host is slow or has a PAUSE storm.
-    pub fn new(host: NodeId, port: GlobalPort, plan: &Plan<'_>) -> Option<Box<Self>> {
+    /// An empty one of the NIC with this port, if its host is slow or it has a PAUSE storm. The link to an NVSwitch has no NIC.
+    pub fn new(port: GlobalPort, plan: &Plan<'_>) -> Option<Box<Self>> {
+        let (host, nic) = plan.ports.place(port);
+        let link = &plan.ports.transmitters[port as usize];
+        if plan.config.fabric.is_nvswitch(link.peer) {
+            return None;
+        }
         let slow = plan.config.host.slow_receiver.as_ref();
         let slow = slow.filter(|slow| slow.hosts.contains(&host));
         let storms = &plan.config.events.storms;
@@ -62,10 +67,9 @@ impl ReceiveBuffer {
         };
         let config = match slow {
             Some(slow) => slow.clone(),
-            None if storms.iter().any(|it| it.host == host) => never_slow(),
+            None if storms.iter().any(|it| it.is_at(host, nic)) => never_slow(),
             None => return None,
         };
-        let link = &plan.ports.transmitters[port as usize];
         let frame = u64::from(plan.config.largest_frame_bytes());
         let headroom = plan.headroom(link.speed, link.delay);
         let each = config.xoff_bytes + frame + headroom;
@@ -87,6 +91,11 @@ impl ReceiveBuffer {
     /// Packets in it.
     pub fn packets(&self) -> u64 {
         self.packets.len() as u64
+    }
+
+    /// True if what comes now waits in it.
+    pub fn holds_next(&self, now: Time) -> bool {
+        !self.packets.is_empty() || self.is_slow(now)
     }
 
     /// True if it has room for this many bytes of `class`.
@@ -120,7 +129,13 @@ impl ReceiveBuffer {
     }
 
     /// What holds the bytes of `class`, which has gone to XOFF.
-    pub fn note_xoff(&mut self, now: Time, node: NodeId, class: u8, plan: &Plan<'_>) {
+    pub fn note_xoff(
+        &mut self,
+        now: Time,
+        (node, port): (NodeId, PortId),
+        class: u8,
+        plan: &Plan<'_>,
+    ) {
         let Some(causes) = &mut self.causes else {
             return;
         };
@@ -134,7 +149,7 @@ impl ReceiveBuffer {
         held.open = Some((causes.len(), held.dropped_packets));
         causes.push(CauseRecord {
             node,
-            port: 0,
+            port,
             priority: plan.classes.priority(class),
             time: now,
             until: now,

@@ -172,8 +172,13 @@ impl<'p> Graph<'p> {
             let mut blamed: Vec<(Place, f64)> = Vec::new();
             let first = cause.holders.iter().filter(|it| it.at == cause.time);
             let total: u64 = first.clone().map(|it| it.bytes).sum();
+            // A NIC in a PAUSE storm sends PAUSE for nothing.
+            let for_nothing = total == 0 && self.plan.is_host(cause.node);
             for holder in first {
-                let weight = holder.bytes as f64 / total.max(1) as f64;
+                let weight = match for_nothing {
+                    true => 1.0,
+                    false => holder.bytes as f64 / total.max(1) as f64,
+                };
                 let (own, paused) = self.split(cause.node, holder);
                 self.blame(&mut blamed, cause, holder, (weight * own, late), &all);
                 let before = holder.paused_by.and_then(|by| all.get(by as usize));
@@ -198,7 +203,7 @@ impl<'p> Graph<'p> {
         (weight, late): (f64, Option<&Late>),
         all: &[Vec<(Place, f64)>],
     ) {
-        let place = self.place(cause.node, holder);
+        let place = self.place(cause, holder);
         if let Some(taken) = taken(cause, holder, place.2) {
             let pool = (cause.node, Some(taken.port), RootKind::Pool);
             add(blamed, pool, weight * taken.share);
@@ -246,14 +251,15 @@ impl<'p> Graph<'p> {
         self.plan.speed_at(port, at)
     }
 
-    /// The root that an egress is by itself.
-    fn place(&self, node: NodeId, holder: &Holder) -> Place {
+    /// The root that an egress is by itself, or the NIC that has sent the PAUSE.
+    fn place(&self, cause: &CauseRecord, holder: &Holder) -> Place {
+        let node = cause.node;
         let Some(egress) = holder.egress else {
-            let kind = match self.plan.is_host(node) {
-                true => RootKind::Nic,
-                false => RootKind::Switch,
-            };
-            return (node, None, kind);
+            if !self.plan.is_host(node) {
+                return (node, None, RootKind::Switch);
+            }
+            let has_several = self.plan.ports.of(node).len() > 1;
+            return (node, has_several.then_some(cause.port), RootKind::Nic);
         };
         let out = self.speed(node, egress, holder.at);
         let overloaded = holder.input_bps > out.rate().as_bps();

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use unpause_protocols::units::Time;
 
 use super::graph::Graph;
+use crate::config::NicModel;
 use crate::engine::log::FlowEnd;
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::causes::{Root, RootKind, VictimRecord, Wait};
@@ -49,7 +50,7 @@ pub fn of_waits(
             for (pause, wait) in waits.egresses[place.egress()].waits(place) {
                 let number = waits.held_by[place.egress()][pause];
                 let both = number.and_then(|it| Some((graph.root(it)?, graph.queues(it)?)));
-                let is_off = |it: &Root| !has_part(it, graph.cycle(), &way, flow);
+                let is_off = |it: &Root| !has_part(plan, it, graph.cycle(), (&way, flow));
                 if let Some((root, _)) = both.filter(|(a, b)| is_off(a) && is_off(b)) {
                     found.push(((root.node, root.port, root.kind), wait));
                 }
@@ -65,14 +66,20 @@ pub fn of_waits(
 
 /// Whether the root is on the way of a flow.
 fn has_part(
+    plan: &Plan<'_>,
     root: &Root,
     cycle: &[(NodeId, PortId)],
-    way: &[(NodeId, PortId)],
-    flow: &FlowEnd,
+    (way, flow): (&[(NodeId, PortId)], &FlowEnd),
 ) -> bool {
     match (root.kind, root.port) {
         (RootKind::Cycle, _) => cycle.iter().any(|egress| way.contains(egress)),
-        (RootKind::Nic, _) => flow.dst == root.node,
+        (RootKind::Nic, None) => flow.dst == root.node,
+        (RootKind::Nic, Some(nic)) => {
+            // Its packets come by the port at the other end of the link.
+            let transmitter = &plan.ports.transmitters_of(root.node)[usize::from(nic)];
+            let end = plan.ports.local(transmitter.peer, transmitter.peer_port);
+            way.contains(&(transmitter.peer, end))
+        }
         (_, Some(port)) => way.contains(&(root.node, port)),
         (_, None) => way.iter().any(|(node, _)| *node == root.node),
     }
@@ -87,28 +94,37 @@ fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
         flow: Some(flow.id),
         is_feedback: false,
     };
-    let mut found = vec![(flow.src, plan.routing.nic(&first).unwrap_or(0))];
+    let sprays = plan.config.host.sprays() && plan.config.host.nic != NicModel::Hpcc;
+    let nearest = match sprays && plan.ports.of(flow.src).len() > 1 {
+        true => plan.routing.choices(flow.src, flow.dst).to_vec(),
+        false => Vec::from_iter(plan.routing.nic(&first)),
+    };
+    let mut nics: Vec<_> = nearest.into_iter().map(|nic| (flow.src, nic)).collect();
+    if nics.is_empty() {
+        nics.push((flow.src, 0));
+    }
+    let mut found = nics.clone();
     let by_groups = match plan.sprays() {
         true => plan.routing.groups_between(flow.src, flow.dst),
         false => Vec::from_iter(plan.routing.group_between(&first)),
     };
     for group in by_groups.iter().copied().map(Some) {
-        follow(plan, &first, group, &mut found);
+        follow(plan, (&first, &nics), group, &mut found);
     }
     if by_groups.is_empty() {
-        follow(plan, &first, None, &mut found);
+        follow(plan, (&first, &nics), None, &mut found);
     }
     found
 }
 
-/// Adds the egresses of switches on a way by a third group, or by none; `found` begins with that of the host.
+/// Adds the egresses of switches on the ways from these NICs by a third group, or by none.
 fn follow(
     plan: &Plan<'_>,
-    flow: &Direction,
+    (flow, nics): (&Direction, &[(NodeId, PortId)]),
     between: Option<u32>,
     found: &mut Vec<(NodeId, PortId)>,
 ) {
-    let mut own = vec![found[0]];
+    let mut own = nics.to_vec();
     let mut at = 0;
     while let Some(&(node, port)) = own.get(at) {
         at += 1;

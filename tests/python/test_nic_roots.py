@@ -1,0 +1,119 @@
+"""PAUSE from one of several NICs of a host, as `unpause explain` tells of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import unpause
+from unpause.commands import explain
+from unpause.data.fabric import Fabric
+from unpause.explanation import account, advice, causes
+from unpause.explanation.trees import Egress
+
+#: H0 sends to H1, which has a NIC at S1 and one at S2, by 16 flows that share them.
+SCENARIO = """
+duration = "1ms"
+
+[topology]
+builder = "explicit"
+hosts = "H0..H1"
+switches = "S0..S2"
+rate = "10Gbps"
+delay = "1us"
+
+[[topology.link]]
+a = "H0"
+b = "S0"
+rate = "100Gbps"
+
+[[topology.link]]
+a = "S0"
+b = "S1"
+
+[[topology.link]]
+a = "S0"
+b = "S2"
+
+[[topology.link]]
+a = "H1"
+b = "S1"
+
+[[topology.link]]
+a = "H1"
+b = "S2"
+
+[pfc]
+xoff = "40KB"
+
+[[scheme]]
+name = "PFC"
+
+[probes]
+causes = true
+"""
+
+FLOWS = "".join(
+    f"""
+[[traffic]]
+name = "f{number}"
+kind = "flow"
+from = "H0"
+to = "H1"
+rate_limit = "500Mbps"
+source_port = {1000 + 131 * number}
+"""
+    for number in range(16)
+)
+
+
+def _storm(keys: str) -> unpause.Result:
+    event = f'\n[[event]]\nkind = "pause-storm"\n{keys}\nat = "100us"\nuntil = "600us"\n'
+    return unpause.run(SCENARIO + FLOWS + event, progress=False)
+
+
+@pytest.mark.parametrize("switch", ["S1", "S2"])
+def test_a_storm_of_one_nic_is_told_with_its_link(
+    switch: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = _storm(f'link = "H1->{switch}"')
+    [run] = result.runs_of("PFC")
+    [tree] = causes.of_run(run)
+    assert (tree.kind, tree.root) == ("nic", Egress("H1", switch))
+    assert [(it.pauser, it.stopped) for it in tree.stops] == [("H1", switch)]
+    assert account.titles(run, [tree]) == [f"PAUSE from the NIC H1->{switch}"]
+    [port] = {(it.node, it.peer) for it in account.roots(Fabric.of(run), [tree])}
+    assert port == (switch, "H1")
+    # Those that come by the other NIC wait for it, in the queue of their host.
+    other = "S1" if switch == "S2" else "S2"
+    waited = {it.traffic for it in tree.victims}
+    assert 0 < len(waited) < 16
+    assert f"look at H1: its NIC H1->{switch} " in advice.of_run(result, run)(tree)
+
+    result.write(tmp_path / "storm")
+    assert explain.main([str(tmp_path / "storm")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"PAUSE from the NIC H1->{switch}" in said
+    assert f"NIC H1->{other}" not in said
+
+
+def test_a_storm_of_all_nics_has_a_tree_for_each() -> None:
+    [run] = _storm('node = "H1"').runs_of("PFC")
+    trees = causes.of_run(run)
+    assert {it.root for it in trees} == {Egress("H1", "S1"), Egress("H1", "S2")}
+    # What does not come by the one comes by the other.
+    [first, second] = [{it.traffic for it in tree.victims} for tree in trees]
+    assert not first & second
+
+
+def test_bytes_that_a_slow_nic_holds_are_told_by_entry() -> None:
+    slow = '\n[slow_receiver]\nhosts = "H1"\ndrain_rate = "1Gbps"\nxoff = "20KB"\n'
+    [run] = unpause.run(SCENARIO + FLOWS + slow, progress=False).runs_of("PFC")
+    trees = causes.of_run(run)
+    assert {it.root for it in trees} == {Egress("H1", "S1"), Egress("H1", "S2")}
+    [first, second] = [{it.traffic for it in tree.culprits} for tree in trees]
+    assert first
+    assert second
+    assert not first & second
+    assert all(sum(it.share for it in tree.culprits) > 0.5 for tree in trees)
