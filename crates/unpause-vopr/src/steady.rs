@@ -50,6 +50,8 @@ pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
     let flows: Vec<FlowSpec> = flows.collect();
     let mut steady = Config {
         traffic: vec![TrafficSpec::Flows(flows)],
+        // Their connections are entries of the traffic.
+        jobs: Vec::new(),
         stop: frame * (PACKETS.1 * count + 200),
         ..config.clone()
     };

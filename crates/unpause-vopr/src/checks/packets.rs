@@ -78,14 +78,15 @@ fn link(port: &Port, packets: &[&PacketRecord], config: &Config) -> Answer {
     Ok(())
 }
 
-/// No packet starts while its priority is paused.
+/// No packet starts while its queue is paused.
 fn paused(packets: &[&PacketRecord], results: &Results, config: &Config) -> Answer {
     let is_ack = |kind: PacketKind| matches!(kind, PacketKind::Ack | PacketKind::Nak);
     for pause in &results.pauses {
         let at_host = is_host(config, pause.node);
         let own = at_host && !config.host.pause_acks;
+        let queue = |packet: &PacketRecord| queue_of(config, packet.node, packet.priority);
         let within = packets.iter().find(|packet| {
-            (packet.node, packet.port, packet.priority) == (pause.node, pause.port, pause.priority)
+            (packet.node, packet.port, queue(packet)) == (pause.node, pause.port, pause.priority)
                 && packet.kind != PacketKind::Pfc
                 && !(own && is_ack(packet.kind))
                 && packet.time > pause.obeyed

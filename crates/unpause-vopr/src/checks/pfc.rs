@@ -99,11 +99,12 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
     if !records_all(config) || (several && pfc.params.mode == pfc::PauseMode::Ns3Rdma) {
         return Ok(());
     }
-    // While a small replay buffer is full, a port sends nothing.
+    // While a small replay buffer is full, a port sends nothing; one that does not wait for the round trip of its link may be
+    // sending old frames again.
     if config
         .switch
         .retry
-        .is_some_and(|it| it.buffer_bytes.is_some())
+        .is_some_and(|it| it.buffer_bytes.is_some() || it.replay_timer.is_some())
     {
         return Ok(());
     }

@@ -181,11 +181,13 @@ pub fn again(config: &Config, results: &Results) -> Answer {
         let nak = packets.iter().find(|it| is_nak(it.kind));
         naks.extend(nak.map(|nak| (flow, nak.arrival)));
     }
+    let sent = results.packets.iter();
+    let sent = sent.filter(|it| it.kind == PacketKind::Data && it.node == it.src);
+    let mut sent: Vec<&PacketRecord> = sent.collect();
+    // Several NICs of a host may send packets of one flow at one time.
+    sent.sort_by_key(|it| (it.time, it.flow, it.seq));
     let mut next: BTreeMap<u32, u32> = BTreeMap::new();
-    for packet in &results.packets {
-        if packet.kind != PacketKind::Data || packet.node != packet.src {
-            continue;
-        }
+    for packet in sent {
         let next = next.entry(packet.flow).or_default();
         if packet.seq > *next {
             return Err(format!(

@@ -147,8 +147,8 @@ pub fn rates(sketch: &mut Sketch, dice: &mut Dice) {
     }
 }
 
-/// In one scenario of twelve where PAUSE is obeyed and no link fails, lets a NIC or two send PAUSE for some time; `dice` are its
-/// own, too.
+/// In one scenario of twelve where PAUSE is obeyed and no link fails, lets one or two NICs, or all of a host, send PAUSE for some
+/// time; `dice` are its own, too.
 pub fn storms(sketch: &mut Sketch, dice: &mut Dice) {
     let document = &sketch.document;
     let flow_control = document.get("link").and_then(|it| it.get("flow_control"));
@@ -157,9 +157,7 @@ pub fn storms(sketch: &mut Sketch, dice: &mut Dice) {
     if !dice.percent(8) || !is_paused || fails {
         return;
     }
-    let links = |name: &str| sketch.ports.iter().filter(|(node, _)| node == name).count();
-    let hosts = sketch.hosts.iter().map(|(host, _)| host.clone());
-    let hosts: Vec<String> = hosts.filter(|host| links(host) == 1).collect();
+    let hosts: Vec<&String> = sketch.hosts.iter().map(|(host, _)| host).collect();
     if hosts.is_empty() {
         return;
     }
@@ -168,11 +166,16 @@ pub fn storms(sketch: &mut Sketch, dice: &mut Dice) {
         let mut event = Table::new();
         let at = dice.below(most - 1);
         put(&mut event, "kind", "pause-storm");
-        put(
-            &mut event,
-            "node",
-            hosts[dice.below(hosts.len() as u64) as usize].clone(),
-        );
+        let host = hosts[dice.below(hosts.len() as u64) as usize];
+        let nics = sketch.ports.iter().filter(|(node, _)| node == host);
+        let nics: Vec<&String> = nics.map(|(_, peer)| peer).collect();
+        match dice.below(3) {
+            0 if !nics.is_empty() => {
+                let peer = nics[dice.below(nics.len() as u64) as usize];
+                put(&mut event, "link", format!("{host}->{peer}"));
+            }
+            _ => put(&mut event, "node", host.clone()),
+        }
         put(&mut event, "at", time(at));
         if dice.percent(70) {
             put(&mut event, "until", time(dice.between(at + 1, most)));

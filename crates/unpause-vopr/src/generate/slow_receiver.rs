@@ -16,7 +16,6 @@ pub fn slow_receiver(sketch: &mut Sketch) {
     let Sketch {
         dice,
         hosts,
-        ports,
         frame,
         duration,
         slowest_bps,
@@ -25,10 +24,8 @@ pub fn slow_receiver(sketch: &mut Sketch) {
     } = sketch;
     let (frame, duration) = (*frame, *duration);
     let count = dice.between(1, 2) as usize;
-    let links = |host: &str| ports.iter().filter(|(node, _)| node == host).count();
-    let names = hosts.iter().map(|(name, _)| name.clone());
-    let with_one: Vec<String> = names.filter(|host| links(host) < 2).collect();
-    let names = dice.some(&with_one, count);
+    let names: Vec<String> = hosts.iter().map(|(name, _)| name.clone()).collect();
+    let names = dice.some(&names, count);
     if names.is_empty() {
         return;
     }
