@@ -23,10 +23,18 @@ def printable(text: str) -> str:
     return _ODD.sub(lambda found: found[1] or "\ufffd", text)
 
 
+def discard(stream: TextIO) -> None:
+    """From now on, nothing that is written to the stream goes anywhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 class Printed:
     """A stream that writes what is printable; characters that its encoding lacks as "?".
 
-    What goes wrong names the stream, as errors of files name them.
+    Errors name the stream, as errors of files name the file. If the reader is gone, as with
+    ``| head``, the rest is discarded and the command continues: it may still have files to write.
     """
 
     def __init__(self, stream: TextIO, name: str) -> None:
@@ -47,6 +55,8 @@ class Printed:
     def _named(self, call: Callable[..., Any], *arguments: str) -> None:
         try:
             call(*arguments)
+        except BrokenPipeError:
+            discard(self._stream)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self._name) from error
 

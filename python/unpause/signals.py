@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -37,10 +36,6 @@ def run(main: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | 
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         code = _INTERRUPTED
-    except BrokenPipeError:
-        # Who reads has seen enough, as `head`.
-        _drop_output()
-        code = 128 + signal.SIGPIPE
     return 128 + caught if code == _INTERRUPTED and caught else code
 
 
@@ -48,18 +43,12 @@ def _flushed(code: int) -> int:
     """The exit code, once all that was printed is written."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
-        _drop_output()
+        # The interpreter would try again at its end.
+        printed.discard(sys.stdout)
         return max(code, 1)
     return code
-
-
-def _drop_output() -> None:
-    """The interpreter has nothing to write at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answer(number: int, frame: FrameType | None) -> None:

@@ -87,23 +87,43 @@ def test_signals_end_the_report_with_a_line(number: signal.Signals, tmp_path: Pa
     assert err == "interrupted: no report was drawn; the tables are complete\n"
 
 
-def test_who_reads_the_first_lines_only_ends_it_quietly(tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(SMALL, "utf-8")
-    code, _, err = finish(start(["run", "small.toml"], tmp_path))
-    assert (code, err) == (0, "")
-    code = """
-import os, sys
-from unpause import signals
-from unpause.commands import report
+#: Executed first: nobody reads these descriptors, as after ``| head`` has ended.
+NO_READER = """
+import os
 read, write = os.pipe()
-os.dup2(write, 1)
+for number in {numbers}:
+    os.dup2(write, number)
 os.close(read)
-sys.exit(signals.run(report.main, ["results/small"]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize("numbers", [[1], [1, 2]])
+def test_a_run_whose_output_nobody_reads_is_complete(numbers: list[int], tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, "utf-8")
+    code, out, err = finish(start(["run", "small.toml", "--out", "read"], tmp_path))
+    assert (code, err) == (0, "")
+    assert out
+    no_reader = NO_READER.format(numbers=numbers)
+    ended = finish(start(["run", "small.toml", "--out", "unread"], tmp_path, no_reader))
+    assert ended == (0, "", "")
+
+    def names(directory: str) -> set[str]:
+        found = (tmp_path / directory).rglob("*")
+        return {str(it.relative_to(tmp_path / directory)) for it in found}
+
+    assert names("unread") == names("read") >= {"report.html", "report.json", "runs.parquet"}
+
+
+def test_a_command_whose_reader_leaves_in_between_ends_quietly(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, "utf-8")
+    assert finish(start(["run", "small.toml", "--no-report"], tmp_path))[0] == 0
+    process = start(["report", "results/small"], tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "Two flows into one port\n"
+    process.stdout.close()
+    assert process.stderr is not None
+    assert (process.stderr.read(), process.wait(300)) == ("", 0)
+    assert (tmp_path / "results" / "small" / "report.html").is_file()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

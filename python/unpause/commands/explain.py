@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -304,12 +303,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             for line in lines(result, runs, columns, at_ns):
                 print(line)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read it has seen enough.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -296,8 +296,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             built = build_sweep(options.directory, held=options.held)
         else:
             built = build(options.directory, png=options.png, first=first, held=options.held)
-    except BrokenPipeError:
-        raise
     except OSError as error:
         # A full disk has no name of its own.
         where = "" if error.filename else f"{options.directory}: "
