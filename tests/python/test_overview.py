@@ -91,6 +91,52 @@ def test_what_was_held_back_and_comes_at_once_is_no_recovery(builder: Builder) -
     assert told[0].endswith("recovered not within 13.0 ms under PFC.")
 
 
+def test_table_and_sentence_have_the_same_mean_of_runs_that_did_not_recover(
+    builder: Builder,
+) -> None:
+    # After 1 ms; not before the run ends, after 13 ms; not before the next burst, after 5 ms.
+    steps = [((5, 10), (7, 2), (8, 4), (20, 10)), *[((5, 10), (7, 2), (20, 4))] * 2]
+    for seed, its in enumerate(steps, 1):
+        run = around_a_burst(builder, rates(*its))
+        builder.rows["runs"][run]["seed"] = seed
+        if seed == 3:
+            builder.flow(run, "burst", size_bytes=64_000, start_ns=12 * MS, fct_ns=1 * MS)
+    told = overview.of_result(builder.result())
+    assert cells(told, "recovers after") == [">6.33"]
+    assert told.watched[0].endswith(
+        "recovered on average more than 6.33 ms after it (in 2 of 3 runs not yet when measuring "
+        "ended) under PFC."
+    )
+    figure = figures.draw(builder.result(), "watched")
+    assert figure.axes[1].get_title("right").endswith(" (mean more than 6.33 ms)")
+
+
+def test_runs_that_are_too_short_to_tell_count_in_no_mean(builder: Builder) -> None:
+    for seed in (1, 2):
+        run = around_a_burst(builder, rates((5, 10), (7, 2), (8, 4), (20, 10)))
+        builder.rows["runs"][run]["seed"] = seed
+    builder.flow(run, "burst", size_bytes=64_000, start_ns=6 * MS)
+    told = overview.of_result(builder.result())
+    assert cells(told, "recovers after") == ["1000"]  # us
+    assert told.watched[0].endswith("recovered 1.00 ms after it under PFC.")
+
+
+def test_of_several_entries_the_table_has_the_last_to_recover(builder: Builder) -> None:
+    run = around_a_burst(builder, rates((5, 10), (7, 2), (8, 4), (20, 10)))
+    builder.source = WATCHED.replace('"F0"', '"F1"').replace(
+        "[[traffic]]", builder.source + "[[traffic]]", 1
+    )
+    builder.flow(run, "F1", src="H1", start_ns=0.0, delivered_bytes=25_000_000)
+    time = np.arange(1, 201) * 0.1
+    builder.flow_rates(run, "F1", time, rates((5, 10), (7, 2), (9, 4), (20, 10))(time), flow_id=4)
+    told = overview.of_result(builder.result())
+    assert cells(told, "recovers after") == ["2"]
+    assert [it.split("; ")[1] for it in told.watched] == [
+        "recovered 1.00 ms after it under PFC.",
+        "recovered 2.00 ms after it under PFC.",
+    ]
+
+
 def test_without_a_time_before_the_burst_only_the_mean_is_said(builder: Builder) -> None:
     run = around_a_burst(builder, rates((20, 10)))
     builder.flow(run, "burst", size_bytes=64_000, start_ns=0.0, fct_ns=19 * MS)

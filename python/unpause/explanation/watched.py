@@ -58,6 +58,11 @@ class Around:
     recovery_ns: float | None
     looked_ns: float | None
 
+    @property
+    def at_least_ns(self) -> float | None:
+        """The recovery or, if there was none, a lower bound: how long it was looked for."""
+        return self.looked_ns if self.recovery_ns is None else self.recovery_ns
+
 
 @dataclass(frozen=True)
 class Watched:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from unpause import text
 from unpause.explanation import story
@@ -92,8 +92,8 @@ def _around_burst(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
     back: dict[str, list[str]] = {}
     for scheme, ours in by_scheme.items():
         rates.append(f"{_got_of(ours)} under {scheme}")
-        if how := recovered(ours):
-            back.setdefault(how.removeprefix("recovered "), []).append(scheme)
+        if known := recovery(ours):
+            back.setdefault(str(known), []).append(scheme)
     found = f"during the burst it got, of its goodput before, {', '.join(rates)}"
     if back:
         each = ", ".join(f"{how} under {_listed(names)}" for how, names in back.items())
@@ -116,28 +116,52 @@ def _got_of(ours: Sequence[Watched]) -> str:
     return f"{during:.3g} of {text.rate(_mean([it.before_bps for it in around]))}"
 
 
-def recovered(ours: Sequence[Watched]) -> str:
-    """When an entry had recovered after the burst, a mean over its runs; empty if not known."""
+@dataclass(frozen=True)
+class Recovery:
+    """How long after the burst an entry had recovered, in one or more runs.
+
+    Attributes:
+        mean_ns: The mean over the runs. A run in which it did not recover counts with the time for
+            which that was looked for, so that the mean is a lower bound.
+        missing: In how many runs it did not recover.
+        runs: How many runs were long enough to tell.
+        alike: Whether it was looked for equally long in all runs without recovery.
+    """
+
+    mean_ns: float
+    missing: int
+    runs: int
+    alike: bool
+
+    @property
+    def mean(self) -> str:
+        """The mean in words."""
+        return f"{'more than ' if self.missing else ''}{text.time(self.mean_ns)}"
+
+    def __str__(self) -> str:
+        if not self.missing:
+            return f"{self.mean} after it" if self.mean_ns else "at once"
+        if self.missing == self.runs and self.alike:
+            return f"not within {text.time(self.mean_ns)}"
+        where = f"in {self.missing} of {self.runs} runs not yet when measuring ended"
+        return f"on average {self.mean} after it ({where})"
+
+
+def recovery(ours: Sequence[Watched]) -> Recovery | None:
+    """When an entry had recovered; None if no run was long enough to tell."""
     around = [it.around for it in ours if it.around is not None]
-    if not around or any(it.looked_ns is None for it in around):
-        return ""
-    return f"recovered {_recovered(around)}"
+    known = [(it, it.at_least_ns) for it in around if it.at_least_ns is not None]
+    if not known:
+        return None
+    bounds = [text.time(at_least) for it, at_least in known if it.recovery_ns is None]
+    mean = _mean([at_least for _, at_least in known])
+    return Recovery(mean, len(bounds), len(known), len(set(bounds)) == 1)
 
 
 def who(told: Mapping[str, Sequence[story.Story]]) -> dict[str, str]:
     """By watched entry whether it shares a congested link, where that is known."""
     every = {name: _crossed(_by_scheme(told, name)) for name in entries(told)}
     return {name: whose for name, whose in every.items() if whose}
-
-
-def _recovered(around: Sequence[Any]) -> str:
-    times = [it.recovery_ns for it in around if it.recovery_ns is not None]
-    if len(times) < len(around):
-        looked = text.time(min(it.looked_ns for it in around if it.recovery_ns is None))
-        of = f" in {len(around) - len(times)} of {len(around)} runs" if times else ""
-        return f"not within {looked}{of}"
-    mean = _mean(times)
-    return f"{text.time(mean)} after it" if mean else "at once"
 
 
 def _of_sized(by_scheme: Mapping[str, Sequence[Watched]]) -> str:

@@ -127,10 +127,10 @@ def _got(drawn: Watched, ours: Sequence[Watched]) -> str:
 
 def _back(drawn: Watched, ours: Sequence[Watched]) -> str:
     """When it had recovered, and the mean."""
-    own, mean = (watched_lines.recovered(it) for it in ([drawn], ours))
-    if own == mean:
-        return own
-    return f"{own} (mean {mean.removeprefix('recovered ').removesuffix(' after it')})"
+    own, mean = (watched_lines.recovery(it) for it in ([drawn], ours))
+    if own is None or mean is None:
+        return ""
+    return f"recovered {own}" + (f" (mean {mean.mean})" if str(own) != str(mean) else "")
 
 
 def _shown_until(told: Story) -> float:

@@ -298,14 +298,10 @@ def told(run: Run) -> dict[str, Any]:
         found["watched_bps"] = sum(
             it.around.during_bps if it.around else it.goodput_bps for it in endless
         )
-    looked = [it.around for it in endless if it.around and it.around.looked_ns is not None]
-    if looked:
-        found["recovered"] = all(it.recovery_ns is not None for it in looked)
-        found["recovery_ns"] = max(
-            it.looked_ns if it.recovery_ns is None else it.recovery_ns
-            for it in looked
-            if found["recovered"] or it.recovery_ns is None
-        )
+    around = [it.around for it in endless if it.around and it.around.at_least_ns is not None]
+    if around:
+        found["recovered"] = all(it.recovery_ns is not None for it in around)
+        found["recovery_ns"] = max(it.at_least_ns for it in around)
     return found
 
 
