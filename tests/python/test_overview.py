@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,179 +11,14 @@ import pyarrow.compute as pc
 import pytest
 
 import unpause
-from conftest import MS, Builder
-from unpause import figures, schema
+from conftest import Builder
+from unpause import schema
 from unpause.commands import report
 from unpause.data import series
-from unpause.explanation import account, sentences, story
-from unpause.figures.watched import typical_seed
+from unpause.explanation import account, sentences
 from unpause.pages import markup, overview, textual
 from unpause.pages.overview import Overview
 from unpause.sweeps.grouped import Runs
-
-WATCHED = '[[traffic]]\nname = "F0"\nwatch = true\n[[traffic]]\nname = "burst"\n'
-
-
-def around_a_burst(
-    made: Builder, rate_gbps: Callable[[np.ndarray], np.ndarray], scheme: str = "PFC"
-) -> int:
-    """F0, sampled every 0.1 ms for 20 ms at `rate_gbps` of its samples; a burst from 5 to 7 ms."""
-    made.source = f'title = "By hand"\n[[scheme]]\nname = "PFC"\n{WATCHED}'
-    run = made.run(scheme)
-    made.rows["runs"][run]["simulated_ns"] = 20 * MS
-    made.flow(run, "F0", start_ns=0.0, delivered_bytes=25_000_000)
-    for n in range(3):
-        made.flow(run, "burst", src="H2", dst="R1", size_bytes=64_000, start_ns=5 * MS,
-                  fct_ns=(1.8 + 0.1 * n) * MS, slowdown=10.0 + n)  # fmt: skip
-    time = np.arange(1, 201) * 0.1
-    made.flow_rates(run, "F0", time, rate_gbps(time))
-    return run
-
-
-def rates(*steps: tuple[float, float]) -> Callable[[np.ndarray], np.ndarray]:
-    """Gb/s until each time (ms), as samples see them: of the interval before."""
-
-    def of(time: np.ndarray) -> np.ndarray:
-        found = np.full(len(time), steps[-1][1])
-        for until, rate in reversed(steps[:-1]):
-            found[time <= until + 1e-9] = rate
-        return found
-
-    return of
-
-
-def watched(made: Builder) -> story.Watched:
-    [[told]] = story.of_result(made.result()).values()
-    [found] = told.watched
-    return found
-
-
-def test_goodput_around_a_burst_and_the_time_to_recover(builder: Builder) -> None:
-    # At 7.9 ms the next 0.5 ms have (0.4 * 10 + 0.1 * 4) / 0.5 = 8.8 Gb/s, less than 9.
-    around_a_burst(builder, rates((5, 10), (7, 2), (8, 4), (20, 10)))
-    found = watched(builder).around
-    assert found is not None
-    assert (found.start_ns, found.end_ns) == (5 * MS, 7 * MS)
-    assert found.before_bps == pytest.approx(10e9)
-    assert found.during_bps == pytest.approx(2e9)
-    assert found.recovery_ns == pytest.approx(1 * MS)
-    assert found.looked_ns == pytest.approx(13 * MS)
-    told = overview.of_result(builder.result())
-    assert told.watched == [
-        "F0: during the burst it got, of its goodput before, 2 of 10 Gb/s under PFC; recovered "
-        "1.00 ms after it under PFC."
-    ]
-
-
-def test_a_flow_that_the_burst_does_not_slow_has_recovered_at_once(builder: Builder) -> None:
-    around_a_burst(builder, rates((5, 10), (7, 20), (20, 10)))
-    told = overview.of_result(builder.result()).watched
-    assert told[0].endswith("20 of 10 Gb/s under PFC; recovered at once under PFC.")
-
-
-def test_what_was_held_back_and_comes_at_once_is_no_recovery(builder: Builder) -> None:
-    around_a_burst(builder, rates((5, 10), (7, 0), (7.6, 20), (20, 3)))
-    found = watched(builder).around
-    assert found is not None
-    assert found.recovery_ns is None
-    assert found.looked_ns == pytest.approx(13 * MS)
-    told = overview.of_result(builder.result()).watched
-    assert told[0].endswith("recovered not within 13.0 ms under PFC.")
-
-
-def test_table_and_sentence_have_the_same_mean_of_runs_that_did_not_recover(
-    builder: Builder,
-) -> None:
-    # After 1 ms; not before the run ends, after 13 ms; not before the next burst, after 5 ms.
-    steps = [((5, 10), (7, 2), (8, 4), (20, 10)), *[((5, 10), (7, 2), (20, 4))] * 2]
-    for seed, its in enumerate(steps, 1):
-        run = around_a_burst(builder, rates(*its))
-        builder.rows["runs"][run]["seed"] = seed
-        if seed == 3:
-            builder.flow(run, "burst", size_bytes=64_000, start_ns=12 * MS, fct_ns=1 * MS)
-    told = overview.of_result(builder.result())
-    assert cells(told, "recovers after") == [">6.33"]
-    assert told.watched[0].endswith(
-        "recovered on average more than 6.33 ms after it (in 2 of 3 runs not yet when measuring "
-        "ended) under PFC."
-    )
-    figure = figures.draw(builder.result(), "watched")
-    assert figure.axes[1].get_title("right").endswith(" (mean more than 6.33 ms)")
-
-
-def test_runs_that_are_too_short_to_tell_count_in_no_mean(builder: Builder) -> None:
-    for seed in (1, 2):
-        run = around_a_burst(builder, rates((5, 10), (7, 2), (8, 4), (20, 10)))
-        builder.rows["runs"][run]["seed"] = seed
-    builder.flow(run, "burst", size_bytes=64_000, start_ns=6 * MS)
-    told = overview.of_result(builder.result())
-    assert cells(told, "recovers after") == ["1000"]  # us
-    assert told.watched[0].endswith("recovered 1.00 ms after it under PFC.")
-
-
-def test_of_several_entries_the_table_has_the_last_to_recover(builder: Builder) -> None:
-    run = around_a_burst(builder, rates((5, 10), (7, 2), (8, 4), (20, 10)))
-    builder.source = WATCHED.replace('"F0"', '"F1"').replace(
-        "[[traffic]]", builder.source + "[[traffic]]", 1
-    )
-    builder.flow(run, "F1", src="H1", start_ns=0.0, delivered_bytes=25_000_000)
-    time = np.arange(1, 201) * 0.1
-    builder.flow_rates(run, "F1", time, rates((5, 10), (7, 2), (9, 4), (20, 10))(time), flow_id=4)
-    told = overview.of_result(builder.result())
-    assert cells(told, "recovers after") == ["2"]
-    assert [it.split("; ")[1] for it in told.watched] == [
-        "recovered 1.00 ms after it under PFC.",
-        "recovered 2.00 ms after it under PFC.",
-    ]
-
-
-def test_without_a_time_before_the_burst_only_the_mean_is_said(builder: Builder) -> None:
-    run = around_a_burst(builder, rates((20, 10)))
-    builder.flow(run, "burst", size_bytes=64_000, start_ns=0.0, fct_ns=19 * MS)
-    assert watched(builder).around is None
-    told = overview.of_result(builder.result()).watched
-    assert told == ["F0: 10 Gb/s under PFC on average while it ran."]
-
-
-def test_a_burst_that_outlasts_the_run_has_no_recovery(builder: Builder) -> None:
-    run = around_a_burst(builder, rates((5, 10), (20, 2)))
-    builder.flow(run, "burst", size_bytes=64_000, start_ns=6 * MS)
-    found = watched(builder).around
-    assert found is not None
-    assert found.during_bps == pytest.approx(2e9)
-    assert (found.recovery_ns, found.looked_ns) == (None, None)
-    assert "recovered" not in overview.of_result(builder.result()).watched[0]
-
-
-def test_of_two_bursts_the_second_ends_the_time_to_recover(builder: Builder) -> None:
-    run = around_a_burst(builder, rates((5, 10), (7, 2), (20, 4)))
-    builder.flow(run, "burst", size_bytes=64_000, start_ns=12 * MS, fct_ns=1 * MS)
-    found = watched(builder).around
-    assert found is not None
-    assert (found.end_ns, found.looked_ns) == (7 * MS, pytest.approx(5 * MS))
-
-
-def test_several_flows_of_an_entry_are_added_up(builder: Builder) -> None:
-    run = around_a_burst(builder, rates((5, 10), (7, 2), (20, 10)))
-    builder.flow(run, "F0", src="H1", start_ns=0.0)
-    time = np.arange(1, 201) * 0.1
-    builder.flow_rates(run, "F0", time, rates((5, 5), (7, 1), (20, 5))(time), flow_id=4)
-    found = watched(builder)
-    assert found.flows == 2
-    assert found.around is not None
-    assert found.around.before_bps == pytest.approx(15e9)
-    assert found.around.during_bps == pytest.approx(3e9)
-
-
-def test_watched_flows_with_a_size_are_told_by_their_slowdown(builder: Builder) -> None:
-    builder.source = 'title = "By hand"\n' + WATCHED.replace("F0", "small")
-    run = builder.run("PFC")
-    for n in range(4):
-        builder.flow(run, "small", size_bytes=1000, fct_ns=MS, slowdown=2.0 + n)
-    builder.flow(run, "small", size_bytes=1000)
-    [line] = overview.of_result(builder.result()).watched
-    assert line == "small: p99 slowdown 4.97 and 1 not done under PFC."
-
 
 SCENARIO = """
 title = "A burst beside a long flow"
@@ -513,52 +348,3 @@ def test_names_are_escaped_in_html(builder: Builder) -> None:
     builder.run("<b>PFC</b>")
     html = markup.overview(overview.of_result(builder.result()))
     assert "<b>" not in html
-
-
-def test_the_picture_has_the_numbers_of_the_table(builder: Builder) -> None:
-    around_a_burst(builder, rates((5, 10), (7, 2), (8, 4), (20, 10)))
-    figure = figures.draw(builder.result(), "watched")
-    left, right = figure.axes
-    assert left.get_title("right") == "F0: 2 of 10 Gb/s"
-    assert right.get_title("right") == "recovered 1.00 ms after it"
-    [line] = [it for it in left.lines if it.get_label() == "F0 (watched)"]
-    x, y = line.get_data()
-    inside = (x > 0) & (x < 2)
-    assert np.allclose(y[inside], 2.0)
-    # The decisive time, not the whole run.
-    assert left.get_xlim() == pytest.approx((-0.6, 2.8))
-
-
-def test_the_picture_adds_up_the_flows_of_an_entry(builder: Builder) -> None:
-    run = around_a_burst(builder, rates((5, 10), (7, 2), (20, 10)))
-    builder.flow(run, "F0", src="H1", start_ns=0.0, delivered_bytes=25_000_000)
-    time = np.arange(1, 201) * 0.1
-    builder.flow_rates(run, "F0", time, rates((5, 10), (7, 5), (20, 10))(time), flow_id=4)
-    figure = figures.draw(builder.result(), "watched")
-    left = figure.axes[0]
-    assert left.get_title("right") == "F0: 7 of 20 Gb/s"
-    [line] = [it for it in left.lines if it.get_label() == "F0 (2 flows together, watched)"]
-    x, y = line.get_data()
-    assert np.allclose(y[(x > 0) & (x < 2)], 7.0)
-    assert figures.draw(builder.result(), "throughput").axes[0].get_title("left") == (
-        "F0 (first of 2 flows)"
-    )
-
-
-def test_the_picture_shows_the_seed_nearest_to_the_mean(builder: Builder) -> None:
-    for seed, got in ((1, 9), (2, 4), (3, 2)):
-        run = around_a_burst(builder, rates((5, 10), (7, got), (20, 10)))
-        builder.rows["runs"][run]["seed"] = seed
-    result = builder.result()
-    assert typical_seed(story.of_result(result)) == 2
-    assert figures.of_result(result)[:2] == ["watched", "sweep"]
-    figure = figures.draw(result, "watched")
-    assert figure.axes[0].get_title("right") == "F0: 4 of 10 Gb/s (mean 5)"
-    assert figure.get_supxlabel().startswith("Seed 2 of 3,")
-
-
-def test_nothing_is_drawn_of_flows_that_nobody_watches(builder: Builder) -> None:
-    around_a_burst(builder, rates((20, 10)))
-    builder.source = 'title = "By hand"\n'
-    with pytest.raises(figures.NothingToDraw, match="No flow is watched"):
-        figures.draw(builder.result(), "watched")

@@ -122,7 +122,7 @@ def of_f2(name: str) -> bool:
         return name in ("pcn-f2", "pcn-f3", "pcn-f10", "pcn-f15", "pcn-f16")
     if name.startswith("ecn-sharp-"):
         return name == "ecn-sharp-t4"
-    # Nothing is watched there: test_overview.py draws "watched". No link fails: test_flap.py.
+    # Nothing is watched there: test_watched.py draws "watched". No link fails: test_flap.py.
     others = ("fct-slowdown", "sweep", "cioq-load", "watched", "flap")
     # Others draw these: test_lateness.py, test_uet.py, test_hpcc.py, test_abstracts.py.
     elsewhere = ("capfc-", "job-", "uet-", "hpcc-", "irn", "dcqcn-")
