@@ -28,18 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Result:
-    """Tables of a finished scenario.
-
-    Every table starts with ``run`` (uint32) and ``scheme`` (string). Columns and units of each are
-    in :data:`unpause.schema.TABLES`; times are float64 nanoseconds with picosecond digits, sizes
-    uint64 bytes.
-
-    Attributes:
-        tables: The tables by name; of a directory, they are read when they are asked for.
-        source: The scenario, TOML text.
-        manifest: Contents of ``manifest.json``; empty for a result that was not written.
-        directory: Where the result lies, if it was loaded or written.
-    """
+    """Tables of a finished scenario; :class:`unpause.Result` describes its attributes."""
 
     tables: Mapping[str, pa.Table] = field(repr=False)
     source: str = field(default="", repr=False)

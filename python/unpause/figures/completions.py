@@ -14,7 +14,7 @@ from unpause.data import schemes, series
 from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds, spread
-from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw
+from unpause.figures.style import MOST_PANELS, NothingToDraw, panel_axes
 from unpause.metrics.throughput import burst_duration_ms
 from unpause.metrics.windows import MS
 from unpause.text import digits, time_unit
@@ -37,20 +37,15 @@ def draw(result: Result) -> Figure:
     if not entries:
         raise NothingToDraw("No entry of the traffic has flows that can complete.")
     shown = entries[:MOST_PANELS]
-    columns = min(len(shown), 4)
-    rows = math.ceil(len(shown) / columns)
-    figure = Figure(figsize=(WIDTH, rows * (0.2 * len(names) + 0.7)), layout="constrained")
-    axes = np.ravel(figure.subplots(rows, columns, sharey=True, squeeze=False))
+    figure, axes = panel_axes(len(shown), 4, 0.2 * len(names) + 0.7, sharey=True)
     looks = schemes.colours(names)
     spreads = {entry: _spreads(result, names, entry) for entry in shown}
     known = [high for each in spreads.values() for *_, high in each if math.isfinite(high)]
     unit = time_unit(max(known, default=1.0))
-    for ax, entry in zip(axes, shown, strict=False):
+    for ax, entry in zip(axes, shown, strict=True):
         _panel(ax, spreads[entry], list(looks.values()), unit)
         ax.axvline(_ideal_ns(result, entry) / unit[0], color="#555555", linestyle=":")
         ax.set_title(entry, fontweight="bold")
-    for spare in axes[len(shown) :]:
-        spare.set_visible(False)
     axes[0].set_yticks(range(len(names)), [schemes.canonical(name) for name in names])
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     said = "Dotted: the slowest flow, if each were alone in the fabric."

@@ -7,14 +7,21 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause.data import schemes, series
 from unpause.data.result import Result, Run
 from unpause.figures import overtime
 from unpause.figures.registry import draws
-from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, grid, legend, note
+from unpause.figures.style import (
+    MOST_PANELS,
+    NothingToDraw,
+    from_zero,
+    grid,
+    legend,
+    note,
+    panel_axes,
+)
 from unpause.statistics.intervals import mean_interval
 from unpause.text import time_unit, value_text
 
@@ -35,7 +42,7 @@ def draw_slowdowns(result: Result) -> Figure:
     columns = list(dict.fromkeys(it[2] for it in cells))
     panels, shown, across = jobs[:MOST_PANELS], rows[:_MOST_ROWS], columns[:_MOST_COLUMNS]
     values = {it: mean_interval(each).mean for it, each in cells.items()}
-    figure, axes = _panels(len(panels), 0.9 + 0.24 * len(shown))
+    figure, axes = panel_axes(len(panels), 2, 0.9 + 0.24 * len(shown), 0.3)
     highest = max(max(values.values()), 1.01)
     image = None
     for ax, job in zip(axes, panels, strict=True):
@@ -104,17 +111,6 @@ def _slowdowns(
         )
         cells.setdefault((row["job"], run.scheme, column), []).append(row["slowdown"])
     return cells, "placement" if by_placement or axis is None else axis, jobs
-
-
-def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Panels in a row, or two rows."""
-    columns = min(count, 2)
-    lines = math.ceil(count / columns)
-    figure = Figure(figsize=(WIDTH, lines * height + 0.3), layout="constrained")
-    axes = list(np.ravel(figure.subplots(lines, columns, squeeze=False)))
-    for spare in axes[count:]:
-        spare.set_visible(False)
-    return figure, axes[:count]
 
 
 @draws("job-stragglers", "Wait of ranks", place=-0.72, table="ranks")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -22,13 +21,13 @@ from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import (
     MOST_PANELS,
-    WIDTH,
     NothingToDraw,
     from_zero,
     grid,
     legend,
     log_ticks,
     note,
+    panel_axes,
 )
 from unpause.statistics.intervals import mean_interval
 from unpause.text import byte_unit, time, time_unit
@@ -50,7 +49,7 @@ def draw_iterations(result: Result) -> Figure:
     panels = [job for job in jobs if any(len(_times(run, job)[0]) for run in shown.runs)]
     if not panels:
         raise NothingToDraw("No iteration of a job was complete.")
-    figure, axes = _grid(min(len(panels), MOST_PANELS), 1.75)
+    figure, axes = panel_axes(min(len(panels), MOST_PANELS), 2, 1.75, 0.7)
     has_alone = False
     for ax, job in zip(axes, panels, strict=False):
         found = {run.scheme: _times(run, job) for run in shown.runs}
@@ -101,7 +100,7 @@ def draw_timeline(result: Result) -> Figure:
         raise NothingToDraw("No iteration of a job was complete, or messages were not recorded.")
     panels = found[:MOST_PANELS]
     ranks = [min(_row(run, job)["ranks"], _MOST_RANKS) for run, job, _ in panels]
-    figure, axes = _grid(len(panels), max(1.3, 0.55 + 0.07 * max(ranks)))
+    figure, axes = panel_axes(len(panels), 2, max(1.3, 0.55 + 0.07 * max(ranks)), 0.7)
     for ax, (run, job, longest) in zip(axes, panels, strict=False):
         _timeline(ax, run, job, longest)
     for label, colour, width in (
@@ -147,7 +146,7 @@ def draw_links(result: Result) -> Figure:
     looks = schemes.looks(named)
     factor, unit = byte_unit(max(most.values()))
     runs = shown.runs[:MOST_PANELS]
-    figure, axes = _grid(len(runs), 0.6 + 0.13 * len(links))
+    figure, axes = panel_axes(len(runs), 2, 0.6 + 0.13 * len(links), 0.7)
     for ax, run in zip(axes, runs, strict=True):
         left = np.zeros(len(links))
         for job in named:
@@ -185,17 +184,6 @@ def _bytes_of_links(run: Run) -> dict[str, dict[str, float]]:
         sent = it["data_bytes"] + it["control_bytes"]
         of_jobs[it["job"]] = of_jobs.get(it["job"], 0.0) + sent
     return found
-
-
-def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Panels in two columns, each with an x axis of its own."""
-    columns = min(2, panels)
-    rows = math.ceil(panels / columns)
-    figure = Figure(figsize=(WIDTH, rows * height + 0.7), layout="constrained")
-    axes = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
-    for spare in axes[panels:]:
-        spare.set_visible(False)
-    return figure, axes[:panels]
 
 
 def _timeline(ax: Axes, run: Run, job: str, longest: Mapping[str, Any]) -> None:

@@ -98,16 +98,34 @@ def grid(
     panels: int, columns: int, panel_height: float = 1.75, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """A figure of `panels` axes in `columns` columns, time or another x axis shared."""
+    figure, axes = panel_axes(panels, columns, panel_height, 0.7, sharex=True, sharey=sharey)
+    for index, ax in enumerate(axes):
+        # The lowest visible panel of each column has the labels of the x axis.
+        ax.tick_params(labelbottom=index + min(columns, panels) >= panels)
+    return figure, axes
+
+
+def panel_axes(
+    panels: int,
+    columns: int,
+    panel_height: float,
+    more_height: float = 0.0,
+    *,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """A figure of `panels` axes in `columns` columns, each with an x axis of its own.
+
+    Rows are `panel_height` inches high; `more_height` is that of legend and notes.
+    """
     columns = min(columns, panels)
     rows = math.ceil(panels / columns)
     # A figure of its own, outside pyplot's list: nothing to close, no display needed.
-    figure = Figure(figsize=(WIDTH, rows * panel_height + 0.7), layout="constrained")
-    axes = list(np.ravel(figure.subplots(rows, columns, sharex=True, sharey=sharey, squeeze=False)))
+    figure = Figure(figsize=(WIDTH, rows * panel_height + more_height), layout="constrained")
+    every = figure.subplots(rows, columns, sharex=sharex, sharey=sharey, squeeze=False)
+    axes = list(np.ravel(every))
     for spare in axes[panels:]:
         spare.set_visible(False)
-    for index, ax in enumerate(axes[:panels]):
-        # The lowest visible panel of each column has the labels of the x axis.
-        ax.tick_params(labelbottom=index + columns >= panels)
     return figure, axes[:panels]
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from unpause.data import schemes
 from unpause.data.result import Result
 from unpause.figures.registry import draws
-from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, log_ticks, note, widths
+from unpause.figures.style import NothingToDraw, grid, legend, log_ticks, note, panel_axes, widths
 from unpause.statistics.intervals import CONFIDENCE
 from unpause.sweeps.grouped import Measure, Runs
 from unpause.text import value_text
@@ -137,13 +137,8 @@ def _label(ax, name: str, values: list) -> None:
 def _dots(runs: Runs, measures: list[Measure]) -> Figure:
     """No swept value but seeds: a row for each scheme, its mean and interval."""
     names = runs.schemes
-    columns = min(3, len(measures))
-    rows = math.ceil(len(measures) / columns)
-    figure = Figure(figsize=(WIDTH, rows * (0.17 * len(names) + 0.9)), layout="constrained")
-    axes = np.ravel(figure.subplots(rows, columns, sharey=True, squeeze=False))
-    for spare in axes[len(measures) :]:
-        spare.set_visible(False)
-    for ax, measure in zip(axes, measures, strict=False):
+    figure, axes = panel_axes(len(measures), 3, 0.17 * len(names) + 0.9, sharey=True)
+    for ax, measure in zip(axes, measures, strict=True):
         found = {g.scheme: g.interval(measure) for g in runs.groups}
         most = max((abs(i.mean) for i in found.values() if not math.isnan(i.mean)), default=0.0)
         factor, unit = measure.unit(most)
@@ -181,17 +176,12 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         maps[scheme] = cells
     every = np.concatenate([cells.ravel() for cells in maps.values()])
     least, most = float(np.nanmin(every)), float(np.nanmax(every))
-    columns = min(len(names), 3 if len(xs) <= 4 else 2)
-    rows = math.ceil(len(names) / columns)
-    figure = Figure(figsize=(WIDTH, rows * (0.26 * len(ys) + 0.7) + 0.5), layout="constrained")
-    axes = np.ravel(figure.subplots(rows, columns, squeeze=False))
-    for spare in axes[len(names) :]:
-        spare.set_visible(False)
+    figure, axes = panel_axes(len(names), 3 if len(xs) <= 4 else 2, 0.26 * len(ys) + 0.7, 0.5)
     factor, unit = measure.unit(most)
     short = _shortened(runs.axes)
     norm = _scale(least / factor, most / factor)
     image = None
-    for ax, scheme in zip(axes, names, strict=False):
+    for ax, scheme in zip(axes, names, strict=True):
         image = ax.imshow(maps[scheme] / factor, cmap="cividis_r", norm=norm, aspect="auto")
         ax.set_title(scheme, fontweight="bold")
         ax.set_xticks(range(len(xs)), [value_text(runs.axes[across], v) for v in xs], rotation=45)
@@ -202,7 +192,7 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         if len(xs) <= 12:
             _write(ax, maps[scheme] / factor, norm)
     bar = figure.colorbar(
-        image, ax=list(axes), label=f"{measure.name}{f' ({unit})' if unit else ''}"
+        image, ax=figure.axes, label=f"{measure.name}{f' ({unit})' if unit else ''}"
     )
     if isinstance(norm, LogNorm):
         log_ticks(bar.ax.yaxis)
