@@ -18,6 +18,7 @@ use self::demand::{active, hops};
 use self::pilot::Most;
 pub use self::pilot::{Beginning, beginning};
 use self::trial::{Grown, Rows, Trial};
+use crate::fast_watchdog;
 use crate::limits::{PART_BYTES, SAMPLE_BYTES};
 use crate::run::Run;
 
@@ -155,7 +156,10 @@ impl Cost {
         };
         let samples = (self.port_samples + self.flow_samples) as f64;
         Self {
-            core_s: PROGRAM_S + self.packet_hops as f64 / HOPS_PER_SECOND + samples * SAMPLE_S,
+            core_s: PROGRAM_S
+                + self.packet_hops as f64 / HOPS_PER_SECOND
+                + samples * SAMPLE_S
+                + fast_watchdog::cost_s(config),
             ..self
         }
         .with(config, grown, Rows::default())
@@ -165,10 +169,11 @@ impl Cost {
     fn tried(self, config: &Config, trial: &Trial) -> Self {
         let packet_hops = trial.hops_of(self.packet_hops as f64);
         let factor = packet_hops / trial.packet_hops as f64;
+        let tried_s = trial.setup_s + trial.rest_s * factor;
         Self {
             packet_hops: packet_hops as u64,
             flow_samples: trial.flow_samples.unwrap_or(self.flow_samples),
-            core_s: PROGRAM_S + trial.setup_s + trial.rest_s * factor,
+            core_s: PROGRAM_S + tried_s.max(fast_watchdog::cost_s(config)),
             ..self
         }
         .with(config, trial.grown.times(factor), trial.row_bytes)

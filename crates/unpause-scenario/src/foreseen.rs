@@ -7,6 +7,7 @@ use unpause_sim::config::{Config, Link, NodeId, NodeKind, PfcThreshold, SwitchMo
 use unpause_sim::traffic::{FlowSpec, TrafficSpec, Transport};
 
 use crate::blind_watchdog;
+use crate::fast_watchdog;
 use crate::headroom;
 use crate::run::Run;
 use crate::text::setting::size;
@@ -28,6 +29,7 @@ pub(crate) fn of(run: &Run) -> Vec<Foreseen> {
     let mut found = late(run);
     found.extend(wrong_class(run));
     found.extend(blind_watchdog(run));
+    found.extend(fast_watchdog(run));
     found.extend(default_thresholds(run));
     let Some(switches) = Switches::of(&run.config) else {
         return found;
@@ -50,6 +52,17 @@ fn blind_watchdog(run: &Run) -> Option<Foreseen> {
         message,
         help: help.to_owned(),
         key: path(&["switch", "watchdog"]),
+    })
+}
+
+/// A PFC watchdog that polls so often that the run takes long.
+fn fast_watchdog(run: &Run) -> Option<Foreseen> {
+    let (message, help) = fast_watchdog::why(run)?;
+    Some(Foreseen {
+        kind: fast_watchdog::KIND,
+        message,
+        help,
+        key: path(&["switch", "watchdog", "poll_interval"]),
     })
 }
 

@@ -19,6 +19,7 @@ mod cycles;
 mod digest;
 mod directory;
 mod execute;
+mod fast_watchdog;
 mod flows;
 mod foreseen;
 mod headroom;

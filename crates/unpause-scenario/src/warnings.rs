@@ -31,7 +31,8 @@ pub struct Warning {
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
-    /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`.
+    /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
+    /// `fast-watchdog`.
     pub kind: String,
     /// What happened.
     pub message: String,

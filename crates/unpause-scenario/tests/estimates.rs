@@ -90,3 +90,37 @@ fn a_counted_effort_answers_the_same_again() {
     let untried = expected(&scenario, Effort::Counted(0));
     assert_ne!(once().causes, untried.causes);
 }
+
+#[test]
+fn polls_of_watchdogs_take_time() {
+    let with = |poll: &str| {
+        let text = format!(
+            r#"
+            duration = "10ms"
+            [topology]
+            builder = "single-switch"
+            hosts = 3
+            rate = "10Gbps"
+            delay = "1us"
+            [switch.watchdog]
+            poll_interval = "{poll}"
+            detection_time = "1ms"
+            restoration_time = "1ms"
+            [[scheme]]
+            name = "PFC"
+            [[traffic]]
+            name = "one"
+            kind = "flow"
+            from = "H1"
+            to = "H0"
+            size = "10KB"
+            "#
+        );
+        let scenario = Scenario::parse(&text, Path::new("polls.toml"))
+            .unwrap_or_else(|error| panic!("{}", error.explain()));
+        expected(&scenario, Effort::Quick).core_s
+    };
+    // 10 million polls of a switch with three ports and two classes, 17 ns each.
+    let more = with("1ns") - with("1ms");
+    assert!((more - 0.17).abs() < 1e-3, "{more}");
+}

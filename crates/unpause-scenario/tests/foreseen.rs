@@ -278,3 +278,29 @@ fn a_watchdog_that_looks_more_often_than_pause_comes() {
     assert!(looks("336us", "broadcom").is_empty());
     assert!(looks("335us", "mellanox").is_empty());
 }
+
+/// Two switches of 3 and 2 ports with 2 classes: 30 ns for a poll of both.
+#[test]
+fn a_watchdog_that_polls_so_often_that_the_run_takes_long() {
+    let polls = |every: &str, times: &str| -> Vec<String> {
+        let keys = format!(
+            "[switch.watchdog]\nrule = \"mellanox\"\npoll_interval = \"{every}\"\n\
+             detection_time = \"{times}\"\nrestoration_time = \"{times}\""
+        );
+        let all = scenario(&[("SWITCH", &keys)]).warnings().into_iter();
+        all.map(|it| format!("{}: {}\n{}", it.kind, it.message, it.help.unwrap()))
+            .collect()
+    };
+    insta::assert_snapshot!(polls("1ps", "400us").concat(), @r#"
+    fast-watchdog: test.toml:21: the PFC watchdog of each switch polls every 1ps, 1,000,000,000 times in 1ms: this alone takes a core about 30 s
+    set poll_interval to "100ps" or more; SONiC's switches poll every 100ms to 1s
+    "#);
+    assert_eq!(
+        polls("1ps", "20ps").concat().lines().last(),
+        Some(
+            "set poll_interval to \"100ps\" or more, and detection_time and restoration_time to no less; SONiC's switches \
+             poll every 100ms to 1s"
+        )
+    );
+    assert_eq!(polls("4ps", "400us"), Vec::<String>::new());
+}
