@@ -1,4 +1,4 @@
-"""What is printed: text of files that anybody may have written, on a terminal of any kind."""
+"""Output to terminals of any kind, of text from files that may be hostile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 def discard(stream: TextIO) -> None:
-    """From now on, nothing that is written to the stream goes anywhere."""
+    """Discards everything that is written to the stream from now on."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

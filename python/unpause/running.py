@@ -103,7 +103,7 @@ def read(scenario: Scenario) -> Any:
         except ScenarioError as error:
             if error.file != "<mapping>" or error.line is None:
                 raise
-            # Nobody has this text: the line itself, if there is one, says where the mistake is.
+            # Users do not have this text, so the message quotes the line, if there is one.
             line = "".join(text.splitlines()[error.line - 1 : error.line]).strip()
             message = f"{error.message}: {line}" if line else error.message
             raise ScenarioError(message, help=error.help) from None
@@ -115,7 +115,7 @@ def read(scenario: Scenario) -> Any:
 def _progress(
     wanted: bool | Callable[[Progress], None] | None,
 ) -> tuple[Callable[..., None] | None, Callable[[], None]]:
-    """What the extension calls, and what to call at the end."""
+    """The callback for the extension, and a function to call at the end."""
     if wanted is None:
         wanted = sys.stderr is not None and sys.stderr.isatty()
     if wanted is False:

@@ -100,7 +100,7 @@ STATISTICS: tuple[Column, ...] = (
     Column("recovered", pa.bool_(), "", "whether they did", True),
 )
 
-#: Of these, what sweeps of versions before do not have.
+#: Those of them that sweeps of earlier versions lack.
 LATER_STATISTICS = (
     "victim_flows",
     "victims_complete",

@@ -211,7 +211,7 @@ class Session:
         return Completion(kind, time_ps / 1000, message, None, message.tag)
 
     def __iter__(self) -> Iterator[Completion]:
-        """All completions, to where there is nothing left to wait for."""
+        """All completions, until there is nothing left to wait for."""
         while (completion := self.advance()) is not None:
             yield completion
 
@@ -336,7 +336,7 @@ class _Tasks:
     """Coroutines, and what they wait for."""
 
     waiting: dict[tuple[Any, ...], deque[tuple[int, Any]]] = field(default_factory=dict)
-    #: Messages delivered that nobody has received yet.
+    #: Delivered messages that were not received yet.
     arrived: dict[tuple[Any, ...], deque[Message]] = field(default_factory=dict)
     answers: list[Any] = field(default_factory=list)
     running: bool = False

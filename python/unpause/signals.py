@@ -22,7 +22,7 @@ def listen() -> None:
 
 
 def ignore() -> None:
-    """What is done can no longer be interrupted."""
+    """From now on, signals have no effect: the work is done."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,4 +1,4 @@
-"""What the papers claim, judged from measured numbers.
+"""Claims of papers, judged from measured numbers.
 
 Claims are data (:mod:`unpause.claims.stated`). Each has checks; a check measures one metric of
 :mod:`unpause.metrics` for some schemes, of one run or over a sweep (``sweep``), and judges the
@@ -212,7 +212,7 @@ def _counted(stated: Stated, other_reading: bool) -> Counted:
 
 
 def _decided_by_us(checks: Sequence[Check], findings: Sequence[Finding], verdict: Verdict) -> str:
-    """What the verdict is at half and at twice each assumed limit, where that differs."""
+    """Verdicts at half and twice each assumed limit, where they differ."""
     sentences = []
     for index, (check, finding) in enumerate(zip(checks, findings, strict=True)):
         if finding.at_half is None or finding.at_twice is None:
@@ -278,7 +278,7 @@ def find(result: Result | None, check: Check) -> Finding:
 
 
 def _too_few(result: Result | None, values: dict[str, Numbers]) -> str:
-    """That something random was run with too few seeds; empty if it was not."""
+    """A note that something random was run with too few seeds; empty if it was not."""
     fewest = min(v.seeds for v in values.values())
     if not 0 < fewest < LEAST_SEEDS or result is None or result.same_with_any_seed:
         return ""

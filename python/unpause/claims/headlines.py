@@ -1,4 +1,4 @@
-"""What a paper promises on its first page, each with what came of it.
+"""The promises of a paper's first page, each with its verdicts.
 
 Headlines are data: ``[[headline]]`` of a paper's ``paper.toml`` (:mod:`unpause.papers`). Each names
 claims, or some of their checks by label, that carry it.

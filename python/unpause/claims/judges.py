@@ -24,7 +24,7 @@ _NEAR_1 = (0.5, 2.0)
 
 
 class Verdict(StrEnum):
-    """What became of a claim, from best to worst."""
+    """Verdicts on a claim, from best to worst."""
 
     REPRODUCED = "reproduced"
     ORDER = "order reproduced"

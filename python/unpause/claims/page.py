@@ -184,7 +184,7 @@ def _cell(text: str) -> str:
 
 
 def _known(paper: str, done: Sequence[Done], full: bool, drawn: set[str]) -> dict[str, object]:
-    """What both pages show."""
+    """The part that both pages share."""
     claims = claims_of(done)
     return {
         "paper": rooms.stated(paper)["name"],

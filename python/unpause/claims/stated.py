@@ -262,6 +262,6 @@ def _known(data: Iterable[str], known: Iterable[str], where: str) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What may have been meant, as the end of a message."""
+    """The name that may have been meant, as the end of a message."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

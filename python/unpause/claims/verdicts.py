@@ -1,4 +1,4 @@
-"""What became of claims, written: counts, tables, files."""
+"""Verdicts of claims as counts, tables and files."""
 
 from __future__ import annotations
 

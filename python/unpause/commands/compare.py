@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(names: Sequence[str], out: Path, force: bool) -> None:
-    """What cannot be written is said before anything is read."""
+    """Errors about the output come before anything is read."""
     if len(names) < 2 or len(set(names)) < len(names):
         raise ResultError("a page of differences needs two results or more, each named once")
     if os.path.lexists(out) and not force:

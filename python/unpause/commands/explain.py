@@ -64,7 +64,7 @@ def the_runs(result: Result, scheme: str | None = None) -> list[Run]:
 
 
 def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None) -> Iterator[str]:
-    """The whole text: trees of the first run with any, and what became of them in the others."""
+    """The whole text: trees of the first run with any, compared with the other runs."""
     every = {run.scheme: account.trees(run, at_ns) for run in runs}
     told = next((run for run in runs if every[run.scheme]), None)
     failed = incidents.told(result, told or runs[0], runs if at_ns is None else ())
@@ -127,10 +127,10 @@ def _tree(
 
 
 def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
-    """A row for each scheme: of each tree of the one told of, what it became."""
+    """A row for each scheme, with its counterparts of the trees that were described."""
     heads = ["scheme", "PAUSEs"]
     for tree, where in zip(trees, account.places(run, trees), strict=True):
-        # The victims of a queue that stands are told of with what left it.
+        # The victims of a standing queue are described with the packets that left it.
         heads += [f"{where}: paused", *["victims' total wait"] * (tree.left_by is None)]
     rows = []
     for scheme, found in every.items():

@@ -44,7 +44,7 @@ from unpause.text import value_text
 #: All packets are of one writer.
 _SEQUENCE = 1
 _GBPS = 1e-9
-#: What a PAUSE may wait for a frame that its port is sending: 1,500 B at 10 Gb/s.
+#: How long a PAUSE may wait for a frame that its port is sending: 1,500 B at 10 Gb/s.
 _FRAME_NS = 1_200.0
 
 
@@ -244,7 +244,7 @@ def _write_ports(trace: _Trace, run: Run, parent: int) -> None:
 
 
 def _port_names(ports: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
-    """Of node, peer and port number; those of links in parallel say which port it is."""
+    """A name of node and peer, with the port number if links are parallel."""
     every = set(ports)
     links = Counter((node, peer) for node, peer, _ in every)
     return {

@@ -204,7 +204,7 @@ def _draw(
 
 
 def _note(report: Report, drawn: drawing.Drawn) -> None:
-    """One figure that fails costs nobody the report."""
+    """Notes a figure; if it failed, the report is written without it."""
     if drawn.failed:
         report.undrawn[drawn.name] = drawn.failed
         report.problems.append(f"not drawn: {drawn.name}: {drawn.failed}")
@@ -317,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def closing(built: Report, columns: int) -> list[str]:
-    """What a command says at the end: what could not be done, then where to look."""
+    """The last lines of a command: problems, then the files to look at."""
     lines = [f"warning: {problem}" for problem in built.problems]
     folder = built.path.parent
     if built.drawn:

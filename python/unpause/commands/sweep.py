@@ -197,7 +197,7 @@ def _before(out: Path) -> dict[str, Any]:
 
 
 def _check_default(file: Path, out: Path) -> None:
-    """An error if the directory, which nobody has asked for, has the sweep of another file."""
+    """An error if the default directory has the sweep of another file."""
     before = _before(out).get("file")
     if isinstance(before, str) and os.path.realpath(before) != os.path.realpath(file):
         raise SweepError(
@@ -228,7 +228,7 @@ def _connect(address: str) -> Any:
         raise SweepError(
             "--dask needs the package distributed\nhint: pip install 'unpause[dask]'"
         ) from error
-    # What its threads log of a lost connection is said once, by this program.
+    # Its threads log a lost connection; this program reports it once.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         return Client(address, timeout=_CONNECT_S, set_as_default=False)

@@ -55,11 +55,11 @@ _HEADERS = {
 
 
 class Bad(Exception):
-    """What was asked for is not there; the message says what is."""
+    """Unknown request; the message names the valid ones."""
 
 
 class Answers:
-    """What a page asks for. Called by one thread at a time.
+    """Answers the requests of a page. Called by one thread at a time.
 
     Args:
         result: What it is of.

@@ -127,7 +127,7 @@ def _batches(
     names: dict[tuple[Any, ...], int],
     bounds: Bounds = NO_BOUNDS,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Of each batch the lines that its samples are of, by number, and an array of the samples.
+    """For each batch, the numbers of the lines of its samples, and an array of the samples.
 
     `names` gets the numbers. The first row of the array is the time.
     """
@@ -202,7 +202,7 @@ def _where_busy(samples: np.ndarray) -> np.ndarray:
 def _thinned(
     line: np.ndarray, pixel: np.ndarray, samples: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each line's pixel the first and the last sample and those with the extremes of row 1."""
+    """For each pixel of a line, the first and last sample and those with the extremes of row 1."""
     starts = _starts(line, pixel)
     lengths = np.diff(np.append(starts, len(line)))
     if np.all(lengths <= 3):

@@ -28,7 +28,7 @@ MOST_NODES = 4_000
 
 
 def senders_and_receivers(flows: pa.Table) -> set[str]:
-    """Who has flows in a table with their columns `src` and `dst`."""
+    """Hosts with flows, from columns `src` and `dst` of a table."""
     return {str(it) for name in ("src", "dst") for it in pc.unique(flows.column(name)).to_pylist()}
 
 
@@ -64,7 +64,7 @@ class Fabric:
 
     @classmethod
     def of(cls, run: Run) -> Fabric:
-        """Of the totals of a run."""
+        """From the totals of a run."""
         names = ["node", "port", "peer", "rate_bps", "priority", "tx_bytes"]
         names += ["max_queue_bytes", "pause_events", "paused_ns"]
         columns = run.columns("ports", names).to_pydict()
@@ -246,7 +246,7 @@ _KEPT_PATHS = 2
 
 
 def _paths(run: Run, links: list[tuple[str, str]]) -> Paths:
-    """Those of the last runs are kept: most runs of a result use the same links."""
+    """Paths over the links of a run; the last ones are kept, as most runs have the same links."""
     cache = run.result.__dict__.setdefault("_paths_by_links", {})
     groups = Groups.find(run, links)
     key = (tuple(sorted(links)), groups is not None and groups.by_third)

@@ -23,7 +23,7 @@ from unpause.errors import ResultError
 Bounds = Mapping[str, tuple[float, float]]
 NO_BOUNDS: Bounds = MappingProxyType({})
 
-#: A table may take so much of the memory.
+#: Share of the memory that a table may take.
 _SHARE = 0.75
 #: Rows of a table that are read at once.
 BATCH = 1 << 16
@@ -49,7 +49,7 @@ class TableFiles(Mapping[str, pa.Table]):
         self._files: dict[str, Path] = {}
         self._rows: dict[str, int] = {}
         self._shared: dict[tuple[str | int, ...], list[pa.RecordBatch]] = {}
-        #: What tells each file from another that takes its place later.
+        #: Identifies a file, also against one that takes its place later.
         self._identities: dict[str, tuple[int, ...]] = {}
         for name in schema.TABLES:
             file = directory / f"{name}.parquet"
@@ -218,7 +218,7 @@ def _memory_of(file: pq.ParquetFile) -> int:
         try:
             bits += field.type.bit_width
         except ValueError:
-            # Of a string, where it begins.
+            # For a string, the offset of its start.
             bits += 32
     return file.metadata.num_rows * bits // 8
 

@@ -29,7 +29,7 @@ class Groups:
 
     @classmethod
     def find(cls, run: Run, links: Sequence[tuple[str, str]]) -> Groups | None:
-        """Those of a run with these links; None if its topology has none."""
+        """Groups of a run with these links; None if its topology has none."""
         topology = run.result.scenario.get("topology", {})
         if topology.get("builder") != "dragonfly":
             return None

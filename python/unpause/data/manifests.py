@@ -25,7 +25,7 @@ _SHAPE: dict[str, Any] = {
     "files": {"*": str},
     "complete": bool,
 }
-#: Of a run, what may be unknown.
+#: Values of a run that may be unknown.
 _UNKNOWN = (str, float)
 _WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -54,7 +54,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
 
 
 def _misfit(value: Any, shape: Any, name: str) -> str:
-    """What does not have the type that it should have, and where; nothing if all has."""
+    """The first value of the wrong type, and its place; nothing if all types are right."""
     if isinstance(shape, tuple):
         found = [_misfit(value, each, name) for each in shape]
         return "" if "" in found else found[-1 if isinstance(value, dict) else 0]

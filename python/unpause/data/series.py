@@ -101,7 +101,7 @@ def flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
 
 
 def _kept(name: str, run: Run, key: str, read: Callable[[Run, str], Any], size: Callable) -> Any:
-    """What `read` answers, kept for the next question while it is not too much."""
+    """The answers of `read`, kept for the next call while they are small."""
     cache = run.result.__dict__.setdefault(name, {})
     found = cache.pop((run.run, key), None)
     cache[run.run, key] = found = read(run, key) if found is None else found

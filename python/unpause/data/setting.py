@@ -1,4 +1,4 @@
-"""What a run was set to: the scenario with what its scheme and the sweep change in it."""
+"""Settings of a run: the scenario with the changes of its scheme and of the sweep."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def in_ns(written: str) -> float | None:
 
 
 def at_rate(written: Any, rate_bps: int) -> Any:
-    """What holds for a link of that rate, of a value that may be given by link rate."""
+    """The value for a link of that rate, where values may be given by link rate."""
     if not isinstance(written, dict):
         return written
     for rate, value in written.items():

@@ -159,7 +159,7 @@ def _remove(directory: Path, name: str) -> None:
 
 
 def is_free(directory: Path) -> bool:
-    """Whether there is nothing in a directory but what another command is about to write."""
+    """Whether a directory is empty but for files that another command is about to write."""
     try:
         return all(path.name == ROOM for path in directory.iterdir())
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""What a run comes to, in words: watched flows, victims, where PAUSE began, and why."""
+"""Summaries of runs in words: watched flows, victims, where PAUSE began, and why."""

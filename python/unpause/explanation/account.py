@@ -61,7 +61,7 @@ def deadlock(trees: Sequence[Tree]) -> str:
 
 
 def titles(run: Run, trees: Sequence[Tree]) -> list[str]:
-    """What each tree is, such as "Incast at S0->H0"; with its priority if there are several."""
+    """A title of each tree, such as "Incast at S0->H0"; with its priority if there are several."""
     found = []
     nics = {tree.root for tree in trees if tree.kind == "nic"}
     for tree, where in zip(trees, places(run, trees), strict=True):
@@ -81,7 +81,7 @@ def _nic(at: Egress) -> str:
 
 
 def _congestion(at: Egress | None) -> str:
-    """What was at the root of a tree: at an egress, or in the only NIC of a host."""
+    """The event at the root of a tree, at an egress or in the only NIC of a host."""
     return "" if at is None else f"congestion at {at}" if at.peer else _nic(at)
 
 

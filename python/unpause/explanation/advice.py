@@ -1,4 +1,4 @@
-"""What could be changed about a congestion tree: the first rule of docs/explain.md that applies.
+"""Suggestions about a congestion tree: the first rule of docs/explain.md that applies.
 
 Every rule looks at what the scenario sets and at what the run measured: nothing is advised that is
 there already, or that names a key as set which is not.
@@ -47,7 +47,7 @@ class _Port(NamedTuple):
 
 
 def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
-    """What says of trees of a run, in one sentence each, what could help."""
+    """Gives advice on trees of a run, one sentence each."""
     adviser = _Adviser(result, run)
     return adviser.of_tree
 
@@ -148,7 +148,7 @@ class _Adviser:
         if tree.kind == "nic" or self.set.get(key) != "fifo":
             return None
         stopped = {it.stopped for it in every_stop(tree.stops)}
-        # What a switch sends may be of any flow.
+        # Packets from a switch may be of any flow.
         of_host = [host if host in self.hosts else None for host in stopped]
         outputs = [{to for _, source, to in self.flows if at in (source, None)} for at in of_host]
         if all(len(them) < 2 for them in outputs):
@@ -301,7 +301,7 @@ class _Adviser:
             if it.priority not in (tree.priority, control) and it.tx_bytes * 20 > own
         ]
         if not others:
-            # Nobody else has this link: what follows is about the flows themselves.
+            # No other priority uses this link much: it is about the flows themselves.
             return None
         higher = sorted({it.priority for it in others} - set(range(tree.priority)))
         together = _listed(sorted({tree.priority, *(it.priority for it in others)}))

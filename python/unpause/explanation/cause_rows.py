@@ -38,7 +38,7 @@ _NUMBERS = (
 
 
 class Causes:
-    """Table `causes` of a run as arrays, rows as there; of names, their numbers and the names."""
+    """Table `causes` of a run as arrays, row by row; names as numbers, with the list of names."""
 
     def __init__(self, run: Run) -> None:
         table = run.columns("causes", [*_NAMES, *_NUMBERS])
@@ -69,7 +69,7 @@ class Causes:
         return starts + np.arange(len(starts))
 
     def holders_of(self, first: np.ndarray) -> np.ndarray:
-        """Those of them with what an egress held at the time of XOFF."""
+        """Those of the rows that have the contents of an egress at XOFF."""
         rows = self.rows_of(first)
         return rows[self.is_holder[rows]]
 

@@ -48,7 +48,7 @@ def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:
         first, queue = first[in_force], queue[in_force]
     if not len(first):
         return []
-    # What waits in a circle is a tree of its own, whatever else its egress has been root of.
+    # A cycle of waiting egresses is a tree, even if one of them was also the root of another.
     in_cycle = np.array([kind == "cycle" for kind in causes.names["root_kind"]], dtype=bool)
     keys = np.column_stack(
         [
@@ -169,7 +169,7 @@ def _stops(causes: Causes, first: np.ndarray) -> list[Stop]:
     found = {
         names[it]: Stop(*names[it], int(pauses[it]), float(times[it])) for it in np.argsort(at)
     }
-    # Of each egress that held bytes: its link, and the link of the PAUSE that stopped it, if any.
+    # For each egress that held bytes: its link, and the link of the PAUSE that stopped it, if any.
     ours = causes.holders_of(first)
     own = link[np.searchsorted(first, causes.first[causes.pause[ours]])]
     by = causes.numbers["paused_by"][ours]
@@ -197,7 +197,7 @@ def _stops(causes: Causes, first: np.ndarray) -> list[Stop]:
 
 
 def _most(votes: Counter[tuple[str, str] | None], own: tuple[str, str]) -> tuple[str, str] | None:
-    """What most bytes followed from, if it is anything at all."""
+    """The cause of most bytes, if they have one."""
     known = [(count, link) for link, count in votes.items() if link is not None and link != own]
     return max(known)[1] if known else None
 
@@ -246,7 +246,7 @@ class _Flows:
 def _culprits(
     causes: Causes, at_root: np.ndarray, flows: _Flows, place: tuple[Egress, bool]
 ) -> tuple[list[Culprit], float]:
-    """By traffic entry whose bytes were in the queue of the root; what part nobody is named for."""
+    """Shares of traffic entries in the queue of the root, and the share of unnamed flows."""
     ids = causes.numbers["cause_id"]
     root, is_nic = place
     wanted = causes.rows_of(causes.first[np.unique(causes.pause[at_root])])
@@ -296,7 +296,7 @@ def _deadlocks(causes: Causes, in_cycle: np.ndarray) -> dict[tuple[Egress, int],
 def _victims(
     run: Run, flows: _Flows, deadlocks: dict[tuple[Egress, int], float]
 ) -> dict[tuple[Egress, int, bool], list[Victim]]:
-    """By root, priority, and whether that is a deadlock; who waits in one does until the end."""
+    """By root, priority, and whether that is a deadlock, which lasts until the end."""
     names = ["flow_id", "priority", "root_node", "root_peer", "waited_ns", "unsent_bytes"]
     found: dict[tuple[Egress, int, bool], list[Victim]] = {}
     for row in run.columns("victims", [*names, "last_ns"]).to_pylist():

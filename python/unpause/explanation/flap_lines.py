@@ -34,7 +34,7 @@ def _gave_up(told: Flaps) -> str:
 
 
 def _others(told: Flaps) -> str:
-    """That flows may have sent packets again for another reason."""
+    """A note that flows may have sent packets again for another reason."""
     if not told.other_drops:
         return ""
     return f" ({told.other_drops:,} data packets were lost elsewhere)"

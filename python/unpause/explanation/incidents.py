@@ -27,7 +27,7 @@ _OF_LINKS = {"link-down": "Link failure", "frame-errors": "Frame errors"}
 
 
 def _of_links(result: Result, run: Run) -> list[str]:
-    """What each link that failed or had errors cost, in the words of `unpause run`."""
+    """Losses at each link that failed or had errors, in the words of `unpause run`."""
     return [
         f"{_OF_LINKS[warning['kind']]}: {warning['message']}."
         for warning in result.manifest.get("warnings", [])

@@ -17,7 +17,7 @@ from unpause.data.result import Result
 from unpause.statistics.intervals import difference, mean_interval
 from unpause.text import value_text
 
-#: Of more jobs, and of more schemes, only the first are named.
+#: At most this many jobs and schemes are named.
 _MOST_JOBS = 8
 _MOST_SCHEMES = 8
 #: Slowdowns nearer to 1 than this are none.
@@ -45,13 +45,13 @@ class _Point:
         return mean_interval(values).mean if values else None
 
     def common(self, column: str) -> Any:
-        """What all rows say, None if they differ."""
+        """The value of all rows, None if they differ."""
         found = {row[column] for row in self.rows.values()}
         return found.pop() if len(found) == 1 else None
 
 
 class _Axes:
-    """What is swept, as it is written."""
+    """The swept values, as they are written."""
 
     def __init__(self, result: Result) -> None:
         self._units = {axis: unit_of(result, axis) for axis in result.axes}

@@ -26,7 +26,7 @@ from unpause.explanation.tree_lines import count
 from unpause.explanation.trees import Tree, every_stop
 from unpause.text import percent, time
 
-#: An iteration is late if it took so much longer, as a part of what it is compared with.
+#: An iteration is late if it took longer than the one it is compared with by this share.
 LATE = 0.05
 _MOST_STOPS = 2
 

@@ -14,7 +14,7 @@ _MOST_SCHEMES = 24
 
 
 def of_result(result: Result) -> list[tuple[str, str]]:
-    """Scheme and what it comes to, the first scheme first; nothing for very many runs."""
+    """Schemes with their summaries, in order; nothing for very many runs."""
     if result.runs.num_rows > story.MOST_RUNS or len(result.schemes) > _MOST_SCHEMES:
         return []
     told = story.of_result(result)
@@ -181,7 +181,7 @@ def _of_link(carried: Carried | None) -> str:
 
 
 def _of_past(told: Story, base: Story | None) -> str:
-    """What endless flows got that avoid the congested port, beside what the first scheme gave."""
+    """Goodput of endless flows that avoid the congested port, compared with the first scheme."""
     if not told.past or told.carried is None:
         return ""
     mean = _mean_bps(told)
@@ -225,7 +225,7 @@ def _of_end(told: Story, base: Story | None) -> str:
 
 
 def _endless(flows: int) -> str:
-    """That flows without a size are left out."""
+    """A note that flows without a size are left out."""
     return f" ({flows:,} endless flow{'s' if flows > 1 else ''} not counted)" if flows else ""
 
 

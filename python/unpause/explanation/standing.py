@@ -60,7 +60,7 @@ def queues(causes: Causes, sources: Sources) -> np.ndarray:
     main = _main(causes)
     at = main[_ends(causes, main)]
     rows, of_row = np.unique(at, return_inverse=True)
-    # Of roots that are hosts or whole switches nothing is known to fit.
+    # No rule applies to roots that are hosts or whole switches.
     fits = _fit(causes, rows, sources)[of_row.ravel()]
     congested = _is_congested(causes, at, fits)
     names = ("root_node", "root_peer")

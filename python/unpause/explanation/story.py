@@ -1,4 +1,4 @@
-"""What a run comes to.
+"""The summary of a run.
 
 - *Where PAUSE began* and *who was a victim* is that of ``explain``
   (:mod:`unpause.explanation.account`), if causes were recorded. Else it began at a node whose
@@ -30,7 +30,7 @@ from unpause.explanation.victims import LEAST_QUEUE, Victim
 from unpause.explanation.watched import Watched
 from unpause.statistics.percentiles import percentile
 
-#: Of results with more runs no story is told.
+#: Results with more runs have no summary.
 MOST_RUNS = 60
 #: Fewer senders are no burst.
 _LEAST_SENDERS = 3
@@ -400,7 +400,7 @@ def _evened_out(
 
 
 def _slowest(flows: pa.Table) -> tuple[int, float] | None:
-    """Of the most flows alike in receiver, size and start: how many, slowest over fastest."""
+    """The most flows with the same receiver, size and start: how many, slowest over fastest."""
     sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
     if sized.num_rows < 2:
         return None

@@ -44,5 +44,5 @@ def trees_as_json(result: Result, run: Run, at_ns: float | None) -> list[dict[st
 
 
 def plain(value: Any) -> Any:
-    """What JSON does not know as what it knows."""
+    """Converts values that JSON lacks."""
     return value.item() if isinstance(value, np.generic) else str(value)

@@ -22,7 +22,7 @@ from unpause.data.result import Run
 LEAST_QUEUE = 15_000
 #: More pairs of hosts and stopped ports than this are not looked at one by one.
 _MOST_QUESTIONS = 300_000
-#: With more pairs of hosts nobody is looked for.
+#: With more pairs of hosts victims are not looked for.
 _MOST_PAIRS = 200_000
 
 
@@ -129,7 +129,7 @@ def estimated(
         ]
         near = _Pairs(fabric, [(src, dst) for src, dst, _ in ours])
         may_be_own = near.may_cross_any(suspects[priority])
-        # What it waited for may have been another's all the same.
+        # It may still have waited for congestion of other flows.
         maybe_more |= bool(may_be_own.any())
         others = np.flatnonzero(~may_be_own)
         ports = list(stopped.by_port)

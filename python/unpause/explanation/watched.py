@@ -1,4 +1,4 @@
-"""What became of the flows that a scenario asks about: ``watch = true`` in a ``[[traffic]]`` entry.
+"""Measurements of the flows that a scenario watches: ``watch = true`` in a ``[[traffic]]`` entry.
 
 A *burst* is a time in which flows with a size of other entries are under way. Of flows without a
 size three things are measured around the first burst that they had a rate before:
@@ -36,7 +36,7 @@ RECOVERED = 0.9
 _LEAST = 5
 #: A root with less of the time that links were paused is not named.
 _LEAST_PART = 0.05
-#: Of longer chains of PAUSEs only the first are named.
+#: At most this many PAUSEs of a chain are named.
 _MOST_STOPS = 4
 
 
@@ -47,8 +47,8 @@ class Around:
     Attributes:
         start_ns, end_ns: Of the burst.
         before_bps, during_bps: All flows of the entry together.
-        recovery_ns: From the end of the burst; None if they did not recover while it was looked.
-        looked_ns: How long after the burst that was looked for; None if too short to tell.
+        recovery_ns: From the end of the burst; None if they did not recover in the time observed.
+        looked_ns: For how long after the burst they were observed; None if too short to tell.
     """
 
     start_ns: float
@@ -104,7 +104,7 @@ def names(run: Run) -> list[str]:
 def of_run(
     run: Run, fabric: Fabric, flows: pa.Table, victims: Sequence[Victim] | None, maybe_more: bool
 ) -> list[Watched]:
-    """What became of every watched entry; `victims` of the run, and whether there may be more."""
+    """All watched entries of a run; `victims` of the run, and whether there may be more."""
     asked = names(run)
     if not asked:
         return []
@@ -244,7 +244,7 @@ def _around(run: Run, name: str, begun_ns: float, bursts: np.ndarray) -> Around 
     if len(time) <= _LEAST:
         return None
     step = float(np.median(np.diff(time)))
-    # What lies closer together than a mean can tell apart is one burst.
+    # Bursts that are too close together for a mean between them count as one.
     bursts = series.merged(bursts, _LEAST * step)
 
     def mean(since: float, until: float) -> float:

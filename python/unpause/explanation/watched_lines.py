@@ -1,4 +1,4 @@
-"""What became of watched flows under each scheme, in a sentence for each entry."""
+"""A sentence about each entry of watched flows, with all schemes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unpause.explanation.watched import Watched
 
 #: With more schemes only the first of them are named in a sentence.
 _MOST_SCHEMES = 8
-#: Of more places that flows waited for only the first are named.
+#: At most this many places that flows waited for are named.
 _MOST_WAITS = 2
 
 
@@ -106,7 +106,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def got(name: str, ours: Sequence[Watched]) -> str:
-    """What an entry got in the burst of what it had before, a mean over its runs."""
+    """Goodput of an entry during the burst and before, means over its runs."""
     return f"{name}: {_got_of(ours)}"
 
 

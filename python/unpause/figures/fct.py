@@ -149,7 +149,7 @@ def _line(ax, x, runs, at, bins, look, label, width) -> None:
 
 @draws("fct-cdf", "Distribution of flow completion time", place=5)
 def draw_cdf(result: Result) -> Figure:
-    """Share of all flows with a size that are complete after so long, all traffic of a scheme."""
+    """Share of all flows with a size that are complete within a time, all traffic of a scheme."""
     if result.axes:
         raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
     found = {s: [_fct_ns(run) for run in result.runs_of(s)] for s in result.schemes}

@@ -28,7 +28,7 @@ _MOST_LINKS = 3
 _POINTS = 150
 #: Stretches of a row of PAUSE, each of which shows its share.
 _SHADES = 90
-#: A link takes over if it carries so much more of its rate (%) than before the first failure.
+#: A link takes over if its utilisation (%) grows by this much after the first failure.
 _MORE_PERCENT = 5.0
 #: Flows have recovered at this share of their goodput before the first failure.
 _RECOVERED = 0.9
@@ -38,7 +38,7 @@ _LEAST = 5
 _HIT, _OTHERS = "#D55E00", "#0072B2"
 _LOST, _PAUSE, _FAILED = "#B2182B", "#555555", "#000000"
 _DOWN, _BLIND = "#FBEAE6", "#F2C6BC"
-#: Of each kind of instant: its label, colour and line.
+#: Label, colour and line of each kind of instant.
 _INSTANTS = {
     "down": ("link down", "#B2182B", "-"),
     "ends": ("ends rerouted", "#B2182B", ":"),

@@ -309,7 +309,7 @@ def _has_bandwidth(result: Result, job: str) -> bool:
 
 
 def _line_rate(result: Result, job: str) -> float | None:
-    """Of the links from the hosts of a job, GB/s; None if they differ."""
+    """Rate of the links from the hosts of a job, GB/s; None if they differ."""
     run = result.runs_of(result.schemes[0])[0]
     ranks = run.table("ranks")
     hosts = ranks.filter(pc.equal(ranks.column("job"), job)).column("host")
@@ -326,7 +326,7 @@ def _jobs(result: Result) -> list[str]:
     return jobs
 
 
-#: What is known of a job under a scheme that leaves it out.
+#: The values of a job under a scheme without it.
 _LEFT_OUT = {"warmup": 0, "alone_ns": None, "ranks": 0, "busbw_gbytes_s": None}
 
 

@@ -1,4 +1,4 @@
-"""What figures over time share: which runs, which stretch of time, and lines of several schemes."""
+"""Parts of figures over time: which runs, which stretch of time, and lines of several schemes."""
 
 from __future__ import annotations
 

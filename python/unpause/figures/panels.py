@@ -1,4 +1,4 @@
-"""What panels of figures show: metrics, as an entry of a paper states them."""
+"""Metrics that panels of figures show, as an entry of a paper states them."""
 
 from __future__ import annotations
 

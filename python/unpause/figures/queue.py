@@ -11,7 +11,7 @@ from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
 from unpause.text import byte_unit
 
-#: What a port holds without a queue: a frame that waits for its turn.
+#: A port without a queue still holds this: a frame that waits for its turn.
 _A_FRAME = 2_000
 
 

@@ -35,7 +35,7 @@ class Drawing:
 
 #: Every figure by name.
 FIGURES: dict[str, Drawing] = {}
-#: What entries of papers make figures of: functions of a result and what the entry states.
+#: Kinds of figures for entries of papers: functions of a result and the keys of the entry.
 KINDS: dict[str, Callable[..., Figure]] = {}
 
 

@@ -1,4 +1,4 @@
-"""What figures of several seeds share: median and range, or the run with the first seed."""
+"""Parts of figures over several seeds: median and range, or the run with the first seed."""
 
 from __future__ import annotations
 

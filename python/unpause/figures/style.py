@@ -1,4 +1,4 @@
-"""What all figures share: fonts, sizes, legends, and how nothing is said."""
+"""Parts of all figures: fonts, sizes, legends, and what is shown without data."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def panel_axes(
     return figure, axes[:panels]
 
 
-#: What matplotlib calls artists that have no label.
+#: Names that Matplotlib gives to artists without a label.
 _NAMELESS = re.compile(r"_(child|container|nolegend_)\d*")
 _LEGEND_COLUMN_PT = 42  # handle, its distance to the text, distance to the next column
 _CHARACTER_PT = 5.0
@@ -161,7 +161,7 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], title: str | None = None) 
 
 
 def labelled(axes: Sequence[Axes]) -> dict[str, Any]:
-    """What has a label in any of `axes`, the first of each."""
+    """Artists with a label in any of `axes`, the first of each label."""
     found: dict[str, Any] = {}
     for ax in axes:
         inner = {id(part) for c in ax.containers for part in c.get_children()}

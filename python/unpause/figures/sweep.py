@@ -22,7 +22,7 @@ _MOST_MAPS = 12
 _LONG_NAME = 24
 #: A scale is logarithmic if its largest value is more than this many times its smallest.
 _WIDE = 30
-#: What a heat map shows, the first of these that differs from run to run.
+#: A heat map shows the first of these that differs between runs.
 _MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
 
 

@@ -1,4 +1,4 @@
-"""What links carried, of what they could."""
+"""Utilisation of links."""
 
 from __future__ import annotations
 

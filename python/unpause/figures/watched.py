@@ -109,7 +109,7 @@ def _first(told: Story) -> Around:
 
 
 def _of_each(drawn: Story, stories: Sequence[Story]) -> list[tuple[Watched, list[Watched]]]:
-    """Each watched entry of the run that is drawn, and what became of it in all seeds."""
+    """Each watched entry of the run that is drawn, with its measurements of all seeds."""
     return [
         (it, [w for each in stories for w in each.watched if w.name == it.name])
         for it in drawn.watched
@@ -117,7 +117,7 @@ def _of_each(drawn: Story, stories: Sequence[Story]) -> list[tuple[Watched, list
 
 
 def _got(drawn: Watched, ours: Sequence[Watched]) -> str:
-    """What an entry got in the run that is drawn; beside it the mean, if that is far from it."""
+    """Goodput of an entry in the run that is drawn, and the mean, if that differs much."""
     around = [it.around.during_bps for it in ours if it.around is not None]
     own = drawn.around.during_bps if drawn.around is not None else 0.0
     mean = sum(around) / len(around)

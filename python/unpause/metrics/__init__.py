@@ -1,4 +1,4 @@
-"""What claims are judged by: named, precisely defined numbers of a run or of several.
+"""Metrics, by which claims are judged: named, precisely defined numbers of one or several runs.
 
 A metric is a function with :func:`~unpause.metrics.registry.metric` above it, in any module of this
 package; nothing else lists it. Its name is the function's, its documentation the docstring. It is

@@ -1,4 +1,4 @@
-"""What several flows send together, from the start to the steady state."""
+"""Rates of several flows together, from the start to the steady state."""
 
 from __future__ import annotations
 

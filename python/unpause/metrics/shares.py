@@ -1,4 +1,4 @@
-"""What a flow gets against what the swept value says that it should."""
+"""Rate of a flow relative to the rate that the swept value gives it."""
 
 from __future__ import annotations
 

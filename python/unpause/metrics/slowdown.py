@@ -1,4 +1,4 @@
-"""What flows pay against an empty fabric."""
+"""Slowdown of flows against an empty fabric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What switches drop, and pipelined switches that stop."""
+"""Packets that switches drop, and stops of pipelined switches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workload of many flows costs: PAUSE by layer and priority, FCT by size, flows per ms.
+"""Measures of workloads with many flows: PAUSE by layer and priority, FCT by size, flows per ms.
 
 Rates are over the arrivals, from the first to the last start of a flow: schemes get the same flows,
 so this time is the same for all.

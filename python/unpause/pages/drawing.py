@@ -65,7 +65,7 @@ class Drawn:
 
 @dataclass
 class _Job:
-    """What is to be done, by number: first `others`, then the figures `names`."""
+    """The tasks by number: first `others`, then the figures `names`."""
 
     result: Result
     folder: Path
@@ -215,7 +215,7 @@ def _cores() -> int:
 
 
 def _all_of(job: _Job, count: int, cores: int) -> list[Any]:
-    """What each number comes to, done by several processes."""
+    """The results of all numbers, computed by several processes."""
     numbers, write = os.pipe()
     with open(write, "wb") as queue:
         queue.write(b"".join(struct.pack("<H", number) for number in range(count)))
@@ -226,7 +226,7 @@ def _all_of(job: _Job, count: int, cores: int) -> list[Any]:
             _progress(f"drawing {number + 1} of {count}")
             done[number] = job.do(number)
     finally:
-        # After Ctrl-C or a full disk nobody begins anything else.
+        # After Ctrl-C or a full disk no process starts anything else.
         for _ in _next(numbers):
             pass
         os.close(numbers)

@@ -41,7 +41,7 @@ MOST_BYTES = 4_500_000
 MOST_SCHEMES = 12
 #: Runs in one file; each takes up to a second to be read.
 MOST_RUNS = 30
-#: From all that is told of a run to the least.
+#: From the most detailed to the least detailed.
 DETAILS = (Detail(2_000, 100_000), Detail(500, 20_000), Detail(100, 4_000))
 _SCRIPTS = ("data", "fabric", "charts", "trees", "tables", "main")
 
@@ -107,7 +107,7 @@ class Explored:
     @cached_property
     def _placed(self) -> tuple[list[Shown], list[str]]:
         results = list(self.results.values())
-        # Of several results the first seeds stand side by side, whatever seeds they are.
+        # The first seeds of several results are shown side by side, even if they differ.
         places: dict[tuple[Any, int], list[tuple[Run, int]]] = {}
         for number, line in enumerate(self.lines):
             result = results[line["result"]]
@@ -136,7 +136,7 @@ class Explored:
             summary, said = self.differences
         else:
             summary, said = summarise(grouped.Runs.of_result(results[0])), []
-        # Of several what differs is enough.
+        # For several results the differences are enough.
         if several:
             told = []
         elif told is None:

@@ -42,7 +42,7 @@ _SCALES = {"tx_bytes": _COUNTED, "delivered_bytes": _COUNTED, "sent_bytes": _COU
 
 @dataclass(frozen=True)
 class Detail:
-    """How much is told of a run: rows of each table, PAUSEs one by one."""
+    """How much of a run is included: rows of each table, single PAUSEs."""
 
     rows: int
     pauses: int
@@ -66,7 +66,7 @@ def fabric(run: Run) -> dict[str, Any]:
     if len(near) > _MOST_NODES:
         raise ResultError(f"{len(near):,} nodes are more than a page shows: {_MOST_NODES:,}")
     hosts = senders_and_receivers(run.columns("flows", ["src", "dst"]))
-    # Who has one link and sends nothing is a host all the same.
+    # A node with one link is a host even if it sends nothing.
     hosts |= {node for node, peers in near.items() if len(peers) == 1}
     hosts &= set(near)
     tier = dict.fromkeys(sorted(hosts), 0)

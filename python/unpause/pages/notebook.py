@@ -1,4 +1,4 @@
-"""What a notebook shows of a result."""
+"""The summary of a result in a notebook."""
 
 from __future__ import annotations
 

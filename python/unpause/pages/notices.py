@@ -47,7 +47,7 @@ def condensed(warnings: Sequence[Any], labels: Mapping[int, str] | None = None) 
             found.warnings.append(str(warning))
             continue
         kind, message = warning.get("kind", ""), warning.get("message", "")
-        # What is measured follows the colon; without one, the whole message is compared.
+        # The measurement follows the colon; without one, the whole message is compared.
         groups.setdefault((kind, message.partition(":")[0], warning.get("help") or ""), []).append(
             warning
         )

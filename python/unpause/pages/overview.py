@@ -29,11 +29,11 @@ from unpause.text import value_text
 
 #: A name of a link that is no longer than this heads its column.
 _LINK_NAME = 10
-#: Of more jobs only the first have a column.
+#: At most this many jobs have a column.
 _MOST_JOBS = 3
-#: Of more ports with a longest queue only the first are named.
+#: At most this many ports with a longest queue are named.
 _MOST_QUEUES = 3
-#: Of more rows none is marked.
+#: With more rows none is marked.
 _MOST_COMPARED = 60
 #: Means that differ by less of the larger one are as good as each other.
 _LEAST_APART = 0.02
@@ -47,13 +47,13 @@ class _Kind:
     of: Callable[[Mapping[str, Any]], float | None]
     unit: Callable[[float], tuple[float, str]]
     less_is_better: bool = True
-    #: Of rows: what stands before their mean if that is a bound.
+    #: The sign before the mean of rows if that is a bound.
     bound: Callable[[Sequence[Mapping[str, Any]]], str] = lambda _: ""
     #: Whether bounds can be compared all the same.
     bounds_count: bool = False
     #: Whether it is shown although it is 0 in every row.
     always: bool = False
-    #: Of rows: whether their mean, if it is the best, was not paid for with what is not in it.
+    #: Whether the best mean may be marked: not if rows reached it at the expense of another column.
     earned: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda _: True
 
 
@@ -105,7 +105,7 @@ class Overview:
 
 
 def of_result(result: Result) -> Overview:
-    """Of a result of `unpause run`."""
+    """The overview of a result of `unpause run`."""
     runs = Runs.of_result(result)
     groups = [(_names(runs, group), group) for group in runs.groups]
     told = story.of_result(result) if result.runs.num_rows <= story.MOST_RUNS else {}
@@ -155,7 +155,7 @@ def _listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def of_sweep(runs: Runs) -> Overview:
-    """Of the table of a sweep."""
+    """The overview of a sweep."""
     groups = [(_names(runs, group), group) for group in runs.groups]
     found = _table(runs.title, ["scheme", *map(_axis, runs.axes)], groups, "watched")
     axes = ", ".join(runs.axes)
@@ -166,7 +166,7 @@ def of_sweep(runs: Runs) -> Overview:
 
 
 def of_compared(names: Sequence[str], results: Sequence[Runs]) -> Overview:
-    """Of several results: schemes of one name one below the other."""
+    """The overview of several results: schemes of one name one below the other."""
     groups = []
     for scheme in dict.fromkeys(scheme for runs in results for scheme in runs.schemes):
         for name, runs in zip(names, results, strict=True):
@@ -372,7 +372,7 @@ def _best_and_worst(
         return difference is not None and difference.known and not difference.noise
 
     found = []
-    # From the worst on, and from the best on, as far as there is no gap.
+    # Starting with the worst and with the best, until the first gap.
     for mark, order in (("-", -1), ("+", 1)):
         for one in sorted(range(len(rows)), key=lambda it: order * means[it]):
             others = [other for other in range(len(rows)) if apart(one, other)]
@@ -403,7 +403,7 @@ _SEED = Measure("", lambda row: row["seed"], str, _plain)
 
 
 def _scope(result: Result, runs: Runs) -> str:
-    """What the comparison shows, and what it does not."""
+    """A sentence on what the comparison shows and leaves out."""
     missing = []
     if runs.seeds < 2:
         missing.append("which differences are noise (--seeds 5)")

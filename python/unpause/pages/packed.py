@@ -1,4 +1,4 @@
-"""What a page gets of a run: JSON, and arrays of whole numbers as differences, deflated together.
+"""Data of a run for a page: JSON, and arrays of whole numbers as differences, deflated together.
 
 A frame is the length of the JSON in bytes (32 bit, little-endian), the JSON with spaces up to a
 multiple of four bytes, and the differences (32 bit, little-endian), all of it as one zlib stream.

@@ -74,7 +74,7 @@ def _plain(_: float) -> tuple[float, str]:
     return 1.0, ""
 
 
-#: What is said of runs, the most asked for first.
+#: Measures of runs, the most important first.
 MEASURES = (
     Measure("flows done", _done_percent, lambda v: f"{v:.4g} %", lambda _: (1.0, "%"), _done),
     Measure("FCT mean", _column("fct_mean_ns"), text.time, text.time_unit),
@@ -200,7 +200,7 @@ def read(directory: str | Path) -> Runs:
 
 
 def is_sweep(directory: Path) -> bool:
-    """Whether it is of `unpause sweep`; who reads it says what is wrong with it."""
+    """Whether it is of `unpause sweep`; errors in it are reported when it is read."""
     return os.path.lexists(directory / "sweep.json")
 
 

@@ -111,7 +111,7 @@ class Plan:
                 raise SweepError(f"the file has a [[sweep]] with the name {sweep['name']!r}, too")
         first = {a.key: a.values[0] for a in self.axes}
         for axis in self.axes:
-            # Of a long range, its ends: the values between them are of the same kind.
+            # The ends of a long range: the values between them are of the same kind.
             whole = all(type(v) is int for v in axis.values) and len(axis.values) > 20
             for value in (axis.values[0], axis.values[-1]) if whole else axis.values:
                 self._check_value(axis, value, first, chosen, names)
@@ -119,7 +119,7 @@ class Plan:
     def _check_value(
         self, axis: Axis, value: Any, first: dict[str, Any], chosen: list[str], names: list[str]
     ) -> None:
-        # What fits no point is a mistake; a combination that does not fit fails as a point.
+        # A value that fits no point is a mistake; a combination that does not fit fails as a point.
         for settings in ({**first, axis.key: value}, {axis.key: value}):
             of_scheme = {
                 s: {k: v for k, v in settings.items() if _concerns(split_key(k), s, names)}
@@ -281,7 +281,7 @@ def statistics(run: Run) -> dict[str, Any]:
 
 
 def told(run: Run) -> dict[str, Any]:
-    """Those of the statistics that the run's story has; none of results with very many runs."""
+    """The statistics from the run's summary; none for results with very many runs."""
     found: dict[str, Any] = dict.fromkeys(schema.LATER_STATISTICS)
     if run.result.runs.num_rows > story.MOST_RUNS:
         return found
