@@ -69,7 +69,7 @@ typedef enum {
   UNPAUSE_PFC_ACTION_XON,
 } unpause_pfc_action;
 
-// What an event has done to a transmitter.
+// Effect of an event on a transmitter.
 typedef enum {
   // Nothing that the queue need know.
   UNPAUSE_PFC_CHANGE_NONE,
@@ -134,7 +134,7 @@ typedef enum {
   UNPAUSE_LOSS_TIMEOUT_AGAIN,
 } unpause_loss;
 
-// What came back of a packet.
+// The echo of a packet.
 typedef enum {
   // It arrived without a mark.
   UNPAUSE_ECHO_CLEAR,
@@ -146,7 +146,7 @@ typedef enum {
   UNPAUSE_ECHO_TIMEOUT,
 } unpause_echo;
 
-// What a frame carries.
+// Contents of a frame.
 typedef enum {
   // 802.3x PAUSE for `quanta[0]`.
   UNPAUSE_FRAME_KIND_PAUSE,
@@ -167,11 +167,11 @@ typedef struct {
   uint64_t opaque[16];
 } unpause_config;
 
-// What one parameter is. Strings last for ever.
+// Describes a parameter. Its strings stay valid.
 typedef struct {
   // As `unpause_config_set` takes it.
   const char *name;
-  // What its value counts: "ps", "bit/s", "bytes", "2^-32", "1"; or "choice".
+  // Unit of its value: "ps", "bit/s", "bytes", "2^-32", "1"; or "choice".
   const char *unit;
   // Its value; 0 if it is not set.
   uint64_t value;
@@ -184,7 +184,7 @@ typedef struct {
   uint64_t opaque[64];
 } unpause_congestion_control;
 
-// What a sender may do.
+// Limits of a sender.
 typedef struct {
   // Packets leave no faster.
   uint64_t rate_bps;
@@ -285,7 +285,7 @@ typedef struct {
   uint64_t opaque[12];
 } unpause_pfc_ingress;
 
-// What an ingress holds.
+// State of an ingress.
 typedef struct {
   // Bytes held.
   uint64_t bytes;
@@ -302,7 +302,7 @@ typedef struct {
   uint64_t opaque[6];
 } unpause_pfc_egress;
 
-// What a transmitter may do.
+// State of a transmitter.
 typedef struct {
   // When to call `unpause_pfc_egress_on_timer`; `UNPAUSE_NEVER` when no pause runs.
   uint64_t timer_ps;
@@ -365,7 +365,7 @@ typedef struct {
   uint64_t opaque[36];
 } unpause_nscc;
 
-// What NSCC knows.
+// The state of NSCC.
 typedef struct {
   // No more bytes are in flight.
   uint64_t window_bytes;
@@ -375,11 +375,11 @@ typedef struct {
   uint64_t average_delay_ps;
 } unpause_nscc_state;
 
-// An acknowledgement, as NSCC is told of it.
+// An acknowledgement, as NSCC receives it.
 typedef struct {
   // When it came.
   uint64_t now_ps;
-  // How long after the packet that caused it was sent; `UNPAUSE_NEVER` if nobody knows, as after a retransmission.
+  // Time since the packet that caused it was sent; `UNPAUSE_NEVER` if not known, as after a retransmission.
   uint64_t rtt_ps;
   // By how much the bytes have grown that the receiver says it has received.
   uint64_t bytes;
@@ -395,7 +395,7 @@ typedef struct {
 typedef struct {
   // When it came.
   uint64_t now_ps;
-  // How long after the packet was sent; `UNPAUSE_NEVER` if nobody knows.
+  // Time since the packet was sent; `UNPAUSE_NEVER` if not known.
   uint64_t rtt_ps;
   // Size of the packet as it was sent.
   uint64_t bytes;
@@ -444,7 +444,7 @@ unpause_status unpause_congestion_control_create(unpause_congestion_control *con
                                                  uint64_t initial_window,
                                                  uint64_t seed);
 
-// What the sender may do now.
+// The limits of the sender now.
 unpause_status unpause_congestion_control_allowance(const unpause_congestion_control *control,
                                                     unpause_allowance *allowance);
 
@@ -528,7 +528,7 @@ unpause_status unpause_pfc_ingress_on_timer(unpause_pfc_ingress *ingress,
                                             uint64_t now_ps,
                                             unpause_pfc_action *action);
 
-// What the ingress holds now.
+// The state of the ingress now.
 unpause_status unpause_pfc_ingress_ask(const unpause_pfc_ingress *ingress, unpause_pfc_ingress_state *state);
 
 // A transmitter on a link of this speed that may send.
@@ -545,7 +545,7 @@ unpause_status unpause_pfc_egress_on_timer(unpause_pfc_egress *egress,
                                            uint64_t now_ps,
                                            unpause_pfc_change *result);
 
-// What the transmitter may do now.
+// The state of the transmitter now.
 unpause_status unpause_pfc_egress_ask(const unpause_pfc_egress *egress, unpause_pfc_egress_state *state);
 
 // The longest that 802.3 lets a peer take to react to a PAUSE.
@@ -600,7 +600,7 @@ unpause_status unpause_nscc_create(unpause_nscc *nscc,
                                    const unpause_config *config,
                                    uint64_t base_rtt_ps);
 
-// What it knows now, its window above all.
+// Its state now, above all its window.
 unpause_status unpause_nscc_ask(const unpause_nscc *nscc, unpause_nscc_state *state);
 
 // An acknowledgement has come.

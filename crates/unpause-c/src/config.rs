@@ -45,12 +45,12 @@ pub struct unpause_config {
     opaque: [u64; 16],
 }
 
-/// What one parameter is. Strings last for ever.
+/// Describes a parameter. Its strings stay valid.
 #[repr(C)]
 pub struct unpause_parameter {
     /// As `unpause_config_set` takes it.
     pub name: *const c_char,
-    /// What its value counts: "ps", "bit/s", "bytes", "2^-32", "1"; or "choice".
+    /// Unit of its value: "ps", "bit/s", "bytes", "2^-32", "1"; or "choice".
     pub unit: *const c_char,
     /// Its value; 0 if it is not set.
     pub value: u64,
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn unpause_config_choice_name(
     choice: u32,
 ) -> *const c_char {
     let mut found = null();
-    // What went wrong is the null already.
+    // The null pointer reports the error already.
     let _ = guard(|| {
         // SAFETY: `config` is as the crate requires; `look` requires no more.
         let mut config = unsafe { look(config)? }.clone();

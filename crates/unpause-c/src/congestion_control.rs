@@ -72,7 +72,7 @@ pub enum unpause_loss {
     TimeoutAgain,
 }
 
-/// What a sender may do.
+/// Limits of a sender.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_allowance {
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn unpause_congestion_control_create(
     unsafe { create(control, state) }
 }
 
-/// What the sender may do now.
+/// The limits of the sender now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_congestion_control_allowance(
     control: *const unpause_congestion_control,

@@ -19,7 +19,7 @@ pub enum unpause_pfc_action {
     Xon,
 }
 
-/// What an event has done to a transmitter.
+/// Effect of an event on a transmitter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum unpause_pfc_change {
@@ -31,7 +31,7 @@ pub enum unpause_pfc_change {
     Resumed,
 }
 
-/// What an ingress holds.
+/// State of an ingress.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_pfc_ingress_state {
@@ -45,7 +45,7 @@ pub struct unpause_pfc_ingress_state {
     pub is_xoff: bool,
 }
 
-/// What a transmitter may do.
+/// State of a transmitter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_pfc_egress_state {
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_on_timer(
     }
 }
 
-/// What the ingress holds now.
+/// The state of the ingress now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_pfc_ingress_ask(
     ingress: *const unpause_pfc_ingress,
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn unpause_pfc_egress_on_timer(
     }
 }
 
-/// What the transmitter may do now.
+/// The state of the transmitter now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_pfc_egress_ask(
     egress: *const unpause_pfc_egress,

@@ -11,7 +11,7 @@ use unpause_wire::{
 
 use crate::status::{guard, read, room, unpause_status};
 
-/// What a frame carries.
+/// Contents of a frame.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum unpause_frame_kind {

@@ -7,13 +7,13 @@ use crate::config::{Config, unpause_config};
 use crate::status::{guard, read, room, unpause_status};
 use crate::storage::{Storage, change, create, look};
 
-/// An acknowledgement, as NSCC is told of it.
+/// An acknowledgement, as NSCC receives it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_nscc_ack {
     /// When it came.
     pub now_ps: u64,
-    /// How long after the packet that caused it was sent; `UNPAUSE_NEVER` if nobody knows, as after a retransmission.
+    /// Time since the packet that caused it was sent; `UNPAUSE_NEVER` if not known, as after a retransmission.
     pub rtt_ps: u64,
     /// By how much the bytes have grown that the receiver says it has received.
     pub bytes: u64,
@@ -31,7 +31,7 @@ pub struct unpause_nscc_ack {
 pub struct unpause_nscc_nack {
     /// When it came.
     pub now_ps: u64,
-    /// How long after the packet was sent; `UNPAUSE_NEVER` if nobody knows.
+    /// Time since the packet was sent; `UNPAUSE_NEVER` if not known.
     pub rtt_ps: u64,
     /// Size of the packet as it was sent.
     pub bytes: u64,
@@ -41,7 +41,7 @@ pub struct unpause_nscc_nack {
     pub credited: bool,
 }
 
-/// What NSCC knows.
+/// The state of NSCC.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_nscc_state {
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn unpause_nscc_create(
     unsafe { create(nscc, state) }
 }
 
-/// What it knows now, its window above all.
+/// Its state now, above all its window.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_nscc_ask(
     nscc: *const unpause_nscc,

@@ -9,7 +9,7 @@ use crate::config::{Config, unpause_config};
 use crate::status::{room, unpause_status};
 use crate::storage::{Storage, change, create, look};
 
-/// What came back of a packet.
+/// The echo of a packet.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum unpause_echo {

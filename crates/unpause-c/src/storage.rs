@@ -6,7 +6,7 @@ use crate::status::{guard, unpause_status};
 pub(crate) trait Storage: Sized {
     /// The state.
     type State;
-    /// What the memory begins with once the state is there.
+    /// The beginning of the memory once it has a state.
     const MAGIC: u64;
 }
 

@@ -1,4 +1,4 @@
-//! What a run leaves on the disk before its result is complete: finished runs, and long series.
+//! Files on disk before a result is complete: finished runs, and long series.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What chance decides in a result: seeds that change nothing, and outcomes that hang on nanoseconds of phase.
+//! Results that depend on chance: seeds that change nothing, and outcomes that depend on nanoseconds of phase.
 
 use std::collections::BTreeSet;
 

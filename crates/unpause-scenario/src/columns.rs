@@ -26,7 +26,7 @@ macro_rules! columns {
 }
 
 columns! {
-    /// What every table opens with.
+    /// The first columns of every table.
     RUN:
     "run" ""
         "number of the run in this result, from 0: schemes in the order of the file, within \
@@ -193,7 +193,7 @@ columns! {
 }
 
 columns! {
-    /// After [`PORT`], here the ingress: why it went to XOFF, a row for each flow told of in each egress queue
+    /// After [`PORT`], here the ingress: why it went to XOFF, a row for each recorded flow in each egress queue
     /// that held bytes of it.
     CAUSES:
     "cause_id" "" "number of the PAUSE within the run, by time, from 0";

@@ -52,7 +52,7 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
     compile(source, directory, None)
 }
 
-/// The same of a scenario that somebody drives: its last entry of traffic stands for what will be sent.
+/// The same for a scenario that a program drives: its last entry of traffic stands for the messages to come.
 pub(crate) fn driven(
     source: &str,
     directory: &Path,
@@ -94,7 +94,7 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
     Ok(compiled)
 }
 
-/// What somebody refuses of `run`, which is of the file `source`, at its place there.
+/// Reports a refusal of `run` at its place in the file `source`.
 pub(crate) fn refused(source: &str, run: &Run, invalid: &Invalid) -> Checked<Box<Problem>> {
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
@@ -370,7 +370,7 @@ fn nodes<'s>(
     Ok((host, switch, queues))
 }
 
-/// What topology and switches have to say to the reader of a result.
+/// Notes of topology and switches for the reader of a result.
 fn notes(built: &Topology, of_switch: Option<String>) -> RefCell<Vec<String>> {
     RefCell::new(built.notes.iter().cloned().chain(of_switch).collect())
 }

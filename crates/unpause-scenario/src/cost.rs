@@ -1,4 +1,4 @@
-//! What a run would take, before it starts: flows are read as the run would read them, each packet is counted on each
+//! Estimates the cost of a run before it starts: flows are read as the run would read them, each packet is counted on each
 //! of its links, and the beginning of the run is tried for what cannot be known without it.
 
 mod demand;
@@ -29,7 +29,7 @@ const FLOWS_READ: (usize, usize, usize) = (2_000_000, 1_000, 200_000);
 const COUNTED: usize = 20;
 /// Nodes and links that are looked at for the lengths of paths, likewise.
 const STEPS: (usize, usize, usize) = (100_000_000, 10_000, 20_000_000);
-/// What a core does where nobody tries: the middle of the cases of `docs/performance.md`.
+/// Speed of a core that was not measured: the middle of the cases of `docs/performance.md`.
 const HOPS_PER_SECOND: f64 = 15e6;
 /// Seconds to take a sample and write it: 20 million take some 14 s.
 const SAMPLE_S: f64 = 7e-7;
@@ -37,7 +37,7 @@ const SAMPLE_S: f64 = 7e-7;
 const PROGRAM_S: f64 = 0.01;
 /// Runs of fewer packet-hops in all are over in a second or two: a run that begins at once does not try them.
 const WORTH_TRYING: u64 = 20_000_000;
-/// The same where packets or causes are recorded, of which nobody knows how many there are.
+/// The same where packets or causes are recorded, whose number is not known.
 const WORTH_COUNTING: u64 = 1_000_000;
 
 /// Memory at the peak, measured by `make bench-cost`: of the program without a run, of a node with its ports and queues, and
@@ -49,7 +49,7 @@ const PACKET_BYTES: u64 = 320;
 const TRACED_BYTES: u64 = 350;
 const CAUSE_BYTES: u64 = 480;
 const PAUSE_BYTES: u64 = 200;
-/// Bytes on the disk where nobody tried: of tables without rows, and of a row of each; about, since it depends on what
+/// Bytes on disk of a run that was not tried: of tables without rows, and of a row of each; about, since it depends on what
 /// compresses.
 const TABLES_ON_DISK: u64 = 50_000;
 const FLOW_ON_DISK: f64 = 25.0;
@@ -75,7 +75,7 @@ pub enum Effort {
     Counted(u64),
 }
 
-/// What a run is expected to take.
+/// The expected cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Cost {
     /// Flows that start.
@@ -98,7 +98,7 @@ pub struct Cost {
     pub disk_bytes: u64,
 }
 
-/// What each of `runs` is expected to take.
+/// The expected costs of `runs`.
 pub(crate) fn of(runs: &[Run], effort: Effort) -> Vec<Cost> {
     let counted: Vec<Cost> = runs
         .par_iter()
@@ -145,7 +145,7 @@ impl Cost {
         }
     }
 
-    /// Of a run of which nobody tried the beginning.
+    /// The cost of a run whose beginning was not tried.
     fn untried(self, config: &Config) -> Self {
         let ports = (2 * config.fabric.links.len()).max(1) as f64;
         let packets = self.packet_hops as f64 * config.probes.packets.len() as f64 / ports;
@@ -165,7 +165,7 @@ impl Cost {
         .with(config, grown, Rows::default())
     }
 
-    /// Of a run of which the beginning took so much, or that of one like it.
+    /// The cost of a run from a trial of its beginning, or of that of a similar run.
     fn tried(self, config: &Config, trial: &Trial) -> Self {
         let packet_hops = trial.hops_of(self.packet_hops as f64);
         let factor = packet_hops / trial.packet_hops as f64;
@@ -206,7 +206,7 @@ impl Cost {
         }
     }
 
-    /// Of all runs; results stay in memory until the end, but for many samples of ports.
+    /// The cost of all runs; results stay in memory until the end, except for many samples of ports.
     pub fn of_all(runs: &[Self]) -> Self {
         let sum = |part: fn(&Self) -> u64| runs.iter().map(part).sum::<u64>();
         let port_samples = sum(|run| run.port_samples);

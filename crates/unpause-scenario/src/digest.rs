@@ -27,7 +27,7 @@ fn digits(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a sealed JSON object ends with: before its SHA-256, and behind it.
+/// The end of a sealed JSON object: before its SHA-256, and behind it.
 const SEAL: (&[u8], &[u8]) = (b",\n  \"sha256\": \"", b"\"\n}");
 const DIGITS: usize = 64;
 

@@ -1,4 +1,4 @@
-//! What can be told of a run from its configuration: settings that cannot do what they are there for.
+//! Warnings that follow from the configuration alone: settings that cannot do what they are meant to.
 
 use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
@@ -135,7 +135,7 @@ pub(crate) fn first_of(spec: &TrafficSpec) -> Time {
     }
 }
 
-/// RoCE in a lossy class, while PFC guards one that nobody uses.
+/// RoCE in a lossy class, while no traffic uses the class under PFC.
 fn wrong_class(run: &Run) -> Vec<Foreseen> {
     let config = &run.config;
     let lossless = config.switch.lossless;
@@ -319,7 +319,7 @@ impl Switches {
         path(&["scheme", &run.scheme, table, "kmin"])
     }
 
-    /// Between XON and the first byte that comes of it, an ingress runs dry.
+    /// Between XON and the first byte that follows it, an ingress runs dry.
     fn xon(&self, run: &Run) -> Option<Foreseen> {
         let config = &run.config;
         let is_switch = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Switch;

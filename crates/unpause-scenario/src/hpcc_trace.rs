@@ -10,7 +10,7 @@ use unpause_sim::results::{self, FlowRecord, PacketKind, PacketRecord};
 
 use crate::import::hpcc_ways::Ways;
 
-/// What makes the file of a run's packets.
+/// Writes the file of a run's packets.
 pub(crate) struct Trace<'a> {
     config: &'a Config,
     flows: &'a [FlowRecord],
@@ -119,7 +119,7 @@ impl<'a> Trace<'a> {
         bytes
     }
 
-    /// What happens, in order.
+    /// The events, in order.
     fn steps(&self, packets: &[PacketRecord]) -> Vec<Step> {
         let mut steps = Vec::new();
         // By flow: data packets that have come to a traced host, and when.
@@ -210,7 +210,7 @@ impl<'a> Trace<'a> {
         bytes.resize(start + RECORD_BYTES, 0);
     }
 
-    /// What it says of a packet of a flow.
+    /// The fields of a packet of a flow.
     fn write_transport(&self, bytes: &mut Vec<u8>, packet: &PacketRecord, flow: &FlowRecord) {
         let payload = self.config.host.payload_bytes;
         let law = &self.config.scheme.roce;

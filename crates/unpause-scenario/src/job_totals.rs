@@ -1,4 +1,4 @@
-//! What the jobs of a run come to: how long iterations take, and what that is as bandwidth.
+//! Totals of the jobs of a run: how long iterations take, and the bandwidth that follows from it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -106,7 +106,7 @@ fn iteration<'a>(job: &'a Job, number: u32, ranks: &[&RankIteration]) -> Iterati
     }
 }
 
-/// What a job comes to in a run.
+/// The totals of a job in a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobTotals<'a> {
     /// The job.
@@ -244,7 +244,7 @@ pub(crate) fn size(it: &Collective, n: u32, channel: Option<u32>) -> (u64, f64) 
         None => *bytes,
     };
     let bytes = match &it.operation {
-        // What the rank sends that sends most.
+        // Bytes of the rank that sends most.
         Operation::AllToAllV(matrix) => {
             let rows = matrix
                 .chunks(n as usize)

@@ -1,4 +1,4 @@
-//! What the results of a run depend on, as a digest.
+//! A digest of everything that the results of a run depend on.
 
 use std::fmt::{self, Write as _};
 use std::fs;

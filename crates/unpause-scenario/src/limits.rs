@@ -115,7 +115,7 @@ pub(crate) fn show_count(number: f64) -> String {
     }
 }
 
-/// What a message quotes of `text`: its ends, if it is long.
+/// `text` as messages quote it: only its ends, if it is long.
 pub(crate) fn shorten(text: &str) -> String {
     shorten_to(QUOTED, text)
 }

@@ -1,4 +1,4 @@
-//! What links that failed cost, in sentences.
+//! Sentences about the losses of links that failed.
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ pub(crate) fn links(run: &Run, wires: &[Port]) -> String {
     }
 }
 
-/// What switches dropped that had no route.
+/// Packets that switches without a route dropped.
 fn without_route(run: &Run, results: &Results) -> Option<String> {
     let lost: Vec<&LossRecord> = results
         .losses

@@ -1,4 +1,4 @@
-//! What links with errors cost, in sentences.
+//! Sentences about the losses of links with errors.
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Fec, FrameErrors, NodeId, PortId};

@@ -12,7 +12,7 @@ const MOST: usize = 20;
 /// Nor any longer than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What can stand for a value at fault that has to be there, as short as it can be written.
+/// A substitute for a wrong value of a required key, as short as possible.
 const STAND_INS: [&str; 6] = ["\"1ms\"", "\"1Gbps\"", "\"1KB\"", "2", "\"H0\"", "0.5"];
 
 /// In front of the text, for a key of the file itself that has to be there and is not.
@@ -32,7 +32,7 @@ pub(crate) fn all(source: &str, directory: &Path, first: Problem) -> Vec<Problem
     let first = moved(first, |at| at + FRONT.len());
     let mut next = Remedy::of(&first);
     let mut found = vec![first];
-    // What was found last is there because a statement is not: all that belongs to that one goes, too.
+    // The last error follows from a statement that was removed: everything that belongs to that one is removed, too.
     let mut follows = false;
     while let Some(remedy) = next
         && found.len() < MOST

@@ -36,7 +36,7 @@ pub struct NamedJob {
     pub alone: bool,
     /// Iterations that statistics leave out.
     pub warmup: u32,
-    /// What each phase of an iteration is called.
+    /// The name of each phase of an iteration.
     pub steps: Vec<String>,
 }
 

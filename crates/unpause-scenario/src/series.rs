@@ -12,7 +12,7 @@ use crate::table_files::{Batches, Writer};
 use crate::tables::{Tables, port_series};
 use crate::text::error::Error;
 
-/// Rows that are written at a time, whoever hands them over: a file depends on its rows alone.
+/// Rows that are written at a time. It is fixed, so that a file depends on its rows alone.
 pub(crate) const CHUNK: usize = 1 << 16;
 
 /// The series of a run under way, in a file.
@@ -47,7 +47,7 @@ impl SeriesFile {
         })
     }
 
-    /// Takes samples, in order. What goes wrong is said at the end.
+    /// Takes samples, in order. Errors are reported at the end.
     pub fn push(&self, samples: Vec<PortSample>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.push(samples);

@@ -283,7 +283,7 @@ fn driver(options: &SessionOptions) -> Driver {
     }
 }
 
-/// What all messages have in common with the flow that stands for them.
+/// The settings that all messages share with the flow that stands for them.
 fn settings_of(flow: &FlowSpec) -> FlowSettings {
     FlowSettings {
         priority: flow.priority,

@@ -214,7 +214,7 @@ fn check_port_samples(config: &Config, place: Range<usize>) -> Checked<()> {
     .err()
 }
 
-/// Flows with a size are left out: when they are over, nobody knows before the run.
+/// Flows with a size are left out: their end is not known before the run.
 fn check_flow_samples(config: &Config, place: Range<usize>) -> Checked<()> {
     let probes = &config.probes;
     let interval = probes.flow_interval.unwrap_or(probes.interval);

@@ -1,4 +1,4 @@
-//! What PFC watchdogs did, in sentences.
+//! Sentences about the actions of PFC watchdogs.
 
 use unpause_sim::config::{NodeId, WatchdogAction};
 use unpause_sim::results::StormRecord;

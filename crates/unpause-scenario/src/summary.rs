@@ -13,7 +13,7 @@ use crate::percentile::percentile;
 use crate::swept::Swept;
 use crate::tables::Tables;
 
-/// What the terminal shows of a run.
+/// The numbers of a run that the terminal shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The run.
@@ -175,7 +175,7 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, Swept)> {
         .collect()
 }
 
-/// What the numbers of a column stand for, if they stand for names.
+/// The names that the numbers of a column stand for, if they do.
 fn names_of(schema: &Schema, column: &str) -> Arc<[String]> {
     let field = schema.field_with_name(column).ok();
     let names = field.and_then(|it| serde_json::from_str(it.metadata().get("names")?).ok());

@@ -8,9 +8,9 @@ use serde::{Serialize, Serializer};
 /// A swept value. Shown as its name, or as its number: `1e-12` instead of a row of zeros.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Swept {
-    /// What the column of table `runs` has: the value, or the number of a name.
+    /// The number in table `runs`: the value itself, or the number of a name.
     pub value: f64,
-    /// Of a sweep over names: all of them.
+    /// All names, in a sweep over names.
     pub names: Arc<[String]>,
 }
 

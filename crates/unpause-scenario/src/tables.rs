@@ -131,7 +131,7 @@ impl Tables {
             .filter_map(|name| Some((name, self.get(name)?)))
     }
 
-    /// Of one run, whose records go as soon as they are rows: both at once take twice the memory. Flows stay.
+    /// The tables of one run. Its records, except flows, are freed as soon as they are rows, to save memory.
     pub(crate) fn taken(sweep_columns: &[String], measured: &mut Measured) -> Self {
         let mut table = |of: fn(&[Measured]) -> RecordBatch, rid: fn(&mut Results)| {
             let batch = of(std::slice::from_ref(measured));
@@ -453,7 +453,7 @@ fn feedback(packet: &PacketRecord) -> Option<QcnFeedback> {
     }
 }
 
-/// What a packet is, as table `packets` calls it.
+/// The kind of a packet in table `packets`.
 fn kind(kind: PacketKind) -> &'static str {
     match kind {
         PacketKind::Data => "data",

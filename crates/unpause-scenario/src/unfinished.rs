@@ -9,7 +9,7 @@ use crate::measured::Measured;
 /// Kind of a warning, what it says, and what to do.
 type Said = (&'static str, String, Option<&'static str>);
 
-/// What is to be said of the entries of a run.
+/// Warnings about the entries of a run.
 pub(crate) fn of(measured: &Measured) -> Vec<Said> {
     let Measured { run, results, .. } = measured;
     let mut counts = vec![Counts::default(); run.names.traffic.len()];

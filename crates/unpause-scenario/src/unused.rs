@@ -103,7 +103,7 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
     }
 }
 
-/// Refuses what `[host]` says of go-back-N, where nobody uses that.
+/// Refuses keys of `[host]` for go-back-N if no scheme uses it.
 fn check_host(root: &Table<'_>) -> Checked<()> {
     let host = root.get_ref().get("host");
     let host = host.and_then(|it| it.get_ref().as_table());

@@ -93,7 +93,7 @@ pub(crate) fn of_seeds(parts: &[(&Run, &Tables)]) -> Vec<Warning> {
     chance::same_seeds(parts).into_iter().map(of_run).collect()
 }
 
-/// What is worth saying before anything runs; once for all the runs that it is true of.
+/// Warnings before anything runs; each once for all the runs that it applies to.
 ///
 /// `place` answers where a key of a scheme is written, as `file:line`.
 pub(crate) fn of_scenario(
@@ -148,7 +148,7 @@ fn is_note(kind: &str) -> bool {
     of_links.contains(&kind) || others.contains(&kind)
 }
 
-/// What is worth saying about a run alone.
+/// Warnings about one run.
 pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     let mut found = Found {
         measured,
@@ -392,7 +392,7 @@ impl Found<'_> {
         }
     }
 
-    /// What the congestion control itself finds odd.
+    /// Warnings of the congestion control itself.
     fn scheme(&mut self) {
         let run = &self.measured.run;
         if let Some((message, help)) = run.congestion_control.warning(&run.config) {

@@ -65,7 +65,7 @@ impl<'c> Codec<'c> {
     ///
     /// # Errors
     ///
-    /// What does not fit into a header.
+    /// The values that do not fit into a header.
     pub fn encode(
         &self,
         port: GlobalPort,
@@ -125,7 +125,7 @@ impl<'c> Codec<'c> {
     /// Why it is not obeyed.
     pub fn decode(&mut self, port: GlobalPort, bytes: &[u8]) -> Result<Packet, Refusal> {
         let (frame, trailer) = Trailer::split(bytes).map_err(|refusal| match refusal {
-            // What is wrong with the frame itself says more.
+            // An error in the frame itself says more.
             Refusal::Foreign => Frame::parse(bytes).map_or_else(Refusal::from, |_| refusal),
             other => other,
         })?;
@@ -316,7 +316,7 @@ impl<'c> Codec<'c> {
         })
     }
 
-    /// What a packet of RoCE with so much payload is: data, or what a switch has left of them, which is in the control
+    /// The kind of a RoCE packet with this much payload: data, or data that a switch has trimmed, which are in the control
     /// priority. Answers its size, too.
     fn data(&self, ip: &Ipv4, payload: usize) -> Result<(Kind, u16), Refusal> {
         let host = &self.config.host;
@@ -405,7 +405,7 @@ fn goes_forward(packet: &Packet) -> bool {
     }
 }
 
-/// What the headers of a packet of RoCE say beside its kind.
+/// The header fields of a RoCE packet besides its kind.
 fn roce_flags(kind: Kind, ip: &Ipv4, bth: &Bth) -> Result<u8, Refusal> {
     let flags = match kind {
         // The mark is what it says, not what a switch did.

@@ -7,7 +7,7 @@ use unpause_sim::config::{Config, NodeId};
 use unpause_sim::followers::{self, Followers};
 use unpause_sim::traffic::{FlowSpec, Traffic, Transport};
 
-/// What a frame of a flow must agree with.
+/// The values that a frame of a flow must agree with.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Sender.

@@ -1,4 +1,4 @@
-//! What single fields of a frame say, and whether they are those of its flow.
+//! Single fields of a frame, and checks that they are those of its flow.
 
 use unpause_capture::frames::ip_address;
 use unpause_sim::config::NodeId;
@@ -21,7 +21,7 @@ pub fn not_of_flow(trailer: &Trailer, what: &'static str) -> Refusal {
     }
 }
 
-/// Bytes of a packet with so much payload, as the scenario counts them.
+/// Bytes of a packet with this much payload, as the scenario counts them.
 pub fn frame_bytes(payload: usize, header: u32, least: u32) -> Result<u16, Refusal> {
     let bytes = (payload as u32 + header).max(least);
     u16::try_from(bytes).map_err(|_| Refusal::Unexpected("length"))

@@ -59,7 +59,7 @@ impl<'c, M: Medium> LockStep<'c, M> {
         &self.tally
     }
 
-    /// What packets travel over.
+    /// The medium that packets travel over.
     pub fn medium(&mut self) -> &mut M {
         &mut self.medium
     }

@@ -1,4 +1,4 @@
-//! What frames travel over.
+//! The media that frames travel over.
 
 use std::collections::VecDeque;
 use std::io;

@@ -28,7 +28,7 @@ pub enum Refusal {
     /// PFC that makes no sense.
     #[error("PFC: {0}")]
     Pfc(&'static str),
-    /// Headers and trailer say different things, or something that nobody here says.
+    /// Headers and trailer contradict each other, or the testbed never sends this.
     #[error("{0} is not what this testbed sends")]
     Unexpected(&'static str),
     /// It would arrive before a frame that came earlier: a copy, or an old one.
@@ -37,7 +37,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What is counted together.
+    /// The kind under which refusals are counted.
     pub fn kind(&self) -> String {
         match self {
             Self::Damaged => "wrong frame check sequence".into(),

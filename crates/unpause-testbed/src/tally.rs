@@ -1,4 +1,4 @@
-//! What a run over frames came to.
+//! Totals of a run over frames.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 /// Kinds of packets that are frames.
 const KINDS: usize = Kind::Pfc as usize + 1;
 
-/// What a run over frames came to.
+/// The totals of a run over frames.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Frames sent.

@@ -1,4 +1,4 @@
-//! What follows the frame on a wire of the testbed.
+//! The trailer behind each frame on a wire of the testbed.
 
 use unpause_sim::exchange::{Kind, Packet};
 use unpause_wire::fcs;

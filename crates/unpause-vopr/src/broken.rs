@@ -19,7 +19,7 @@ impl Broken {
     }
 }
 
-/// What comes of a scenario that is refused with these words: every refusal has a place in the file.
+/// Judges a refusal with these words: every refusal must have a place in the file.
 pub fn refused(why: String, has_place: bool) -> Result<String, Broken> {
     match has_place {
         true => Ok(why),

@@ -22,7 +22,7 @@ pub struct Plan {
     pub count: u64,
     /// Threads, each of which has a seed of its own.
     pub jobs: usize,
-    /// No seed is begun after so long.
+    /// No seed is begun after this time.
     pub time: Option<Duration>,
     /// The first failing seed ends it, and is not shrunk.
     pub first: bool,
@@ -30,7 +30,7 @@ pub struct Plan {
     pub output: PathBuf,
 }
 
-/// What came of the seeds.
+/// The results of the seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Scenarios judged, refused ones included.
@@ -159,7 +159,7 @@ fn one(
     }
 }
 
-/// Shows how far it is, and ends the process when a seed hangs where nobody can stop it.
+/// Shows progress, and ends the process if a seed hangs and cannot be stopped.
 fn watch(
     plan: &Plan,
     summary: &Mutex<Summary>,

@@ -168,7 +168,7 @@ fn series(fnv: &mut Fnv, results: &Results) {
 ///
 /// # Errors
 ///
-/// That the scenario is refused, too large, or panics: a word that is the same on any machine.
+/// A word for a scenario that is refused, too large, or panics, the same on any machine.
 pub fn of_case(case: &Case, directory: &Path) -> Result<u64, String> {
     let hash = || {
         let scenario = case.compile(directory).map_err(|_| "refused".to_owned())?;

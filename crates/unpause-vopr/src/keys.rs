@@ -134,7 +134,7 @@ fn transplant(
     for (section, key, value) in chosen {
         let mut other = with_files_of(case, donor);
         let mut differs = false;
-        // What is there may be the default; another value is not.
+        // The present value may be the default; another one is not.
         for value in std::iter::once(value.clone()).chain(alike(&value)) {
             crate::case::table(&mut other.document, section).insert(key.clone(), value);
             differs = differs || changes(&other, before, directory)?;
@@ -277,13 +277,13 @@ fn find<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
 
 /// Keys that are documented to have none, and those that a scheme or a sweep replaces.
 fn is_without_effect(case: &Case, path: &[String]) -> bool {
-    // What a scheme sets, a sweep replaces as well.
+    // A sweep also replaces keys that a scheme sets.
     let written = match path {
         [scheme, _, set, key] if scheme == "scheme" && set == "set" => key.clone(),
         _ => path.join("."),
     };
     let is_set = written != path.join(".");
-    // Entries are told by name or by number.
+    // Entries are named by name or by number.
     let numbered = |key: &str| key.replacen("traffic.T", "traffic.", 1);
     let replaced = |key: &str| numbered(key) == numbered(&written);
     let entries = |key: &str| case.document.get(key).and_then(Value::as_array);

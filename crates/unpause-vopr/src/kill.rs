@@ -27,7 +27,7 @@ pub struct Plan {
     pub python: PathBuf,
 }
 
-/// What came of it.
+/// The result of the kills.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Runs that had ended before the moment came.
@@ -130,7 +130,7 @@ impl Undisturbed {
     }
 }
 
-/// Line by line, but for lines that differ between two runs that nobody disturbed.
+/// Compares line by line, except for lines that differ between two undisturbed runs.
 fn same_but_for_times(one: &[u8], other: &[u8], found: &[u8]) -> bool {
     let lines = |bytes: &'_ [u8]| -> Vec<String> {
         let text = String::from_utf8_lossy(bytes);
@@ -145,7 +145,7 @@ fn files_in(directory: &Path) -> io::Result<Files> {
     let mut files = Files::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        // What a run that was killed had under construction.
+        // Files under construction when a run was killed.
         if entry.file_type()?.is_dir() {
             continue;
         }
@@ -155,7 +155,7 @@ fn files_in(directory: &Path) -> io::Result<Files> {
     Ok(files)
 }
 
-/// The command, with an output that nobody reads and a process group of its own.
+/// The command, with its output discarded and a process group of its own.
 fn spawn(program: &Path, arguments: &[&str], out: &Path) -> io::Result<Child> {
     Command::new(program)
         .args(arguments)
@@ -269,7 +269,7 @@ fn what_is_left(
     before: Option<&Undisturbed>,
     summary: &mut Summary,
 ) -> Result<(), String> {
-    // Who reads gets one result, whole, and changes nothing.
+    // A reader gets one complete result, and changes nothing.
     let read = unpause_scenario::Saved::load(out).ok();
     if read.is_none() && before.is_some() {
         return Err("the result of before can no longer be read".to_owned());

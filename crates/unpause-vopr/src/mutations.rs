@@ -124,7 +124,7 @@ fn build(root: &Path, mutations: &[Mutation], directory: &Path) -> io::Result<Pa
         &copy.join("Cargo.lock"),
         &fs::read(root.join("Cargo.lock"))?,
     )?;
-    // Those of its members that are not copied are not asked for.
+    // Members that are not copied are left out.
     let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
     let lines = workspace.lines();
     let lines: Vec<&str> = lines

@@ -48,7 +48,7 @@ fn smallest(
     while progress {
         progress = false;
         let mut at = 0;
-        // What follows a step that was taken is looked at in the smaller scenario.
+        // After a step was taken, the next ones are tried in the smaller scenario.
         while let Some(smaller) = steps(&best.0).into_iter().nth(at) {
             tries += 1;
             if tries > MOST_TRIES {

@@ -62,7 +62,7 @@ pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
     if dice.percent(70) {
         steady.switch.model = SwitchModel::SharedBuffer;
     }
-    // What is sampled as often as in a short run would fill the memory in a long one.
+    // The sampling interval of a short run would fill the memory in a long one.
     if dice.percent(70) || steady.stop > config.stop * LONGEST {
         steady.probes = Default::default();
     }

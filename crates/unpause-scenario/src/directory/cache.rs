@@ -13,7 +13,7 @@ use crate::outcome::Part;
 use crate::run::Run;
 use crate::text::error::Error;
 
-/// What a process that was killed has left is younger than this, or nobody needs it any more.
+/// Files of a process that was killed are removed when they are older than this.
 const UNFINISHED: Duration = Duration::from_secs(24 * 3600);
 /// Begins the names of folders that are not finished.
 const NEW: &str = "new-";
@@ -93,7 +93,7 @@ impl Cache {
         let about = fs::File::options()
             .append(true)
             .open(self.keeper.folder().join(key).join(ABOUT));
-        // Of the latest used: if that cannot be noted, it goes sooner.
+        // Its last use; if that cannot be noted, it is removed sooner.
         let _ = about.and_then(|file| file.set_modified(SystemTime::now()));
         Some(part)
     }

@@ -41,7 +41,7 @@ struct About {
     fct_hpcc: String,
     /// Names and digests of files in formats of HPCC's simulator.
     hpcc: Vec<(String, String)>,
-    /// Of the tables' files, in their order.
+    /// Digests of the tables' files, in their order.
     digests: Vec<String>,
     /// The samples of ports stay in their file.
     streamed: bool,

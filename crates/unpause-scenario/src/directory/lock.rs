@@ -108,7 +108,7 @@ fn lock(directory: &Path, folder: &Folder) -> Result<File, Error> {
         if !FileExt::try_lock_exclusive(&file).map_err(fail)? {
             return Err(busy(directory, &mut file));
         }
-        // The lock of a file that its last holder has removed is nobody's.
+        // The lock of a file that its last holder has removed protects nothing.
         if !folder
             .folder(ROOM)
             .is_ok_and(|room| room.holds(LOCK, &file))

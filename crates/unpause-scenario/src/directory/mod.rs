@@ -256,7 +256,7 @@ impl Saved {
         Self::read(directory, &SERIES)
     }
 
-    /// Whoever replaces the result meanwhile is waited for: what is read is one result, whole.
+    /// Waits for a process that replaces the result, so that one complete result is read.
     fn read(directory: &Path, without: &[&str]) -> Result<Self, Error> {
         loop {
             let reader =
@@ -293,7 +293,7 @@ impl Saved {
         if let Some(digest) = manifest.files.get(scenario) {
             find(directory, reader, scenario, Some(digest))?;
         }
-        // What tables of no run look like is what all of them look like.
+        // Tables without runs have the same columns as all others.
         let sound = Tables::new(&[], &[]);
         let mut tables = Vec::new();
         for (name, sound) in sound.all() {

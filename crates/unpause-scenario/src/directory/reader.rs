@@ -1,4 +1,4 @@
-//! Reading a result beside whoever writes: the result of before or the new one, and nothing is touched.
+//! Reading a result while another process may replace it: either the old one or the new one, unchanged.
 //!
 //! While files of a new result are moved to their names, each of them is either there or still in the room: a file
 //! is the one whose digest the manifest has.

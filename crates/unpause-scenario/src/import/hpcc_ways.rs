@@ -31,7 +31,7 @@ pub(crate) struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    /// Those of `fabric`, where a full packet has so much payload.
+    /// The ways of `fabric`, whose full packets have this much payload.
     pub fn new(fabric: &'a Fabric, payload_bytes: u32) -> Self {
         let mut neighbours = vec![Vec::new(); fabric.nodes.len()];
         for link in &fabric.links {

@@ -84,7 +84,7 @@ struct Entry {
     storms: Vec<PauseStorm>,
 }
 
-/// What happens at one time.
+/// The events of one instant.
 #[derive(Clone, Copy)]
 enum Step {
     /// The links fail, or work again.

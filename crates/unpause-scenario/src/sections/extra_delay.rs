@@ -76,7 +76,7 @@ impl Delays {
         self.of_host
     }
 
-    /// What an entry says, or `[host]` if it says nothing.
+    /// The setting of an entry, or else that of `[host]`.
     pub fn of_entry(&self, said: &Written<ExtraDelayKey>, files: &Files) -> Checked<ExtraDelay> {
         let Some(said) = said.get() else {
             return Ok(self.of_host);

@@ -91,7 +91,7 @@ impl Sections {
         }
     }
 
-    /// Refuses what is written and has been read by nobody.
+    /// Refuses keys that are written but were not read.
     pub fn check_read(&self, switch: &SwitchConfig) -> Checked<()> {
         let mut unread = self.pfc.unread();
         if switch.cbfc.is_some() {

@@ -48,19 +48,19 @@ keys! {
 }
 
 names! {
-    /// What stops the sender of a link.
+    /// The flow control that stops the sender of a link.
     pub(crate) FlowControl { Pfc = "pfc", Cbfc = "cbfc" }
 }
 
 names! {
-    /// What becomes of corrupted frames.
+    /// How corrupted frames are handled.
     pub(crate) Retry { None = "none", Llr = "llr" }
 }
 
 /// Retry, if links have it.
 pub(crate) fn retry(file: &Link) -> Option<RetryConfig> {
     (file.retry.value() == Some(&Retry::Llr)).then(|| RetryConfig {
-        // What does not fit the simulator refuses.
+        // The simulator refuses values that do not fit.
         buffer_bytes: file
             .retry_buffer
             .value()
@@ -78,7 +78,7 @@ pub(crate) fn cbfc(file: &Link) -> Option<CbfcConfig> {
     }
     let mut params = Params::default();
     if let Some(size) = file.credit_size.value() {
-        // What does not fit the simulator refuses.
+        // The simulator refuses values that do not fit.
         params.credit_bytes = size.0.try_into().unwrap_or(u16::MAX);
     }
     if let Some(spacing) = file.update_spacing.value() {

@@ -85,7 +85,7 @@ pub(crate) fn pause(file: &Pfc, config: &mut PfcConfig) -> Checked<()> {
     use crate::text::keys::Keys;
     file.apply(config)?;
     if config.params.mode == pfc::PauseMode::UntilXon {
-        // What is written of pause times, nobody reads.
+        // Keys of pause times are not read.
         return Ok(());
     }
     match (file.pause_time.get(), file.pause_quanta.get()) {

@@ -15,7 +15,7 @@ use crate::columns::{self, Column};
 use crate::measured::Measured;
 use crate::run::Run;
 
-/// What a column holds, and the array that it becomes.
+/// The values of a column, and the array that they become.
 pub trait Value: Sized {
     const NULLABLE: bool = false;
     fn array(values: impl Iterator<Item = Self>) -> ArrayRef;
@@ -117,7 +117,7 @@ impl<'a, R: Copy> Builder<'a, R> {
         self
     }
 
-    /// Says in the metadata of the last column what its numbers stand for, as a list in JSON.
+    /// Lists in the metadata of the last column the names that its numbers stand for, as JSON.
     pub fn note_names(&mut self, names: &[String]) {
         if let (Some(field), false) = (self.fields.last_mut(), names.is_empty()) {
             let names = serde_json::json!(names).to_string();

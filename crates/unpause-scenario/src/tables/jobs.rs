@@ -24,7 +24,7 @@ fn host(run: &Run, entry: u16, rank: u32) -> &str {
     run.names.name(job(run, entry).host(rank))
 }
 
-/// What a phase of a job is called.
+/// The name of a phase of a job.
 pub(super) fn step(run: &Run, entry: u16, phase: u32) -> &str {
     let mut jobs = run.names.jobs.iter();
     let named = jobs.find(|it| it.entry == entry).expect("jobs have names");

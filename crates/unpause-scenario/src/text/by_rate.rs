@@ -78,9 +78,9 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for ByRate<S> {
 /// A parameter that may differ by the rate of a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rated<T> {
-    /// Of all links, unless `each` is set.
+    /// The value of all links, unless `each` is set.
     pub same: T,
-    /// Of links of these rates; none others may be there.
+    /// Values by link rate; links of other rates are refused.
     pub each: Vec<(Rate, T)>,
 }
 
@@ -93,7 +93,7 @@ impl<T: Copy> Rated<T> {
         }
     }
 
-    /// What holds at links of `rate`; none if only others are named.
+    /// The value at links of `rate`; none if only others are named.
     pub fn at(&self, rate: Rate) -> Option<T> {
         if self.each.is_empty() {
             return Some(self.same);

@@ -15,7 +15,7 @@ use crate::text::error::{Checked, Problem, from_toml, nearest};
 /// A table and where it is.
 pub(crate) type Table<'i> = Spanned<DeTable<'i>>;
 
-/// What the TOML reader says of `from = H0`.
+/// The TOML reader's message about `from = H0`.
 const UNQUOTED: &str = "string values must be quoted";
 
 /// Parses a whole file.

@@ -118,7 +118,7 @@ pub(crate) struct Problem {
     pub help: Option<String>,
     /// Name and text of the file, if it is not the scenario.
     pub file: Option<(String, Arc<str>)>,
-    /// If a whole table is not there: the least that could stand there.
+    /// If a whole table is missing: the shortest text that could be there.
     pub absent: Option<&'static str>,
 }
 
@@ -293,9 +293,9 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
             let distance = strsim::damerau_levenshtein(&lower, &valid);
             (distance, lower.chars().next() != valid.chars().next(), name)
         })
-        // Of names equally near, one that begins in the same way.
+        // Among names that are equally near, one that begins in the same way.
         .min_by_key(|(distance, begins_otherwise, _)| (*distance, *begins_otherwise));
-    // Of three letters two others are another word.
+    // With two of three letters changed, it is another word.
     let most = if lower.len() <= 3 {
         1
     } else {

@@ -34,7 +34,7 @@ macro_rules! fields {
             }
         }
 
-        /// Whoever builds something of the struct reads all of them.
+        /// All of them are read when something is built from the struct.
         impl $crate::text::keys::Keys<()> for $Name {
             const NAMES: &'static [&'static str] = &[$(stringify!($key)),+];
 

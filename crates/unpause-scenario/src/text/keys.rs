@@ -32,7 +32,7 @@ pub struct Key {
 impl Key {
     /// True if it must be written.
     pub fn is_required(&self) -> bool {
-        // Of a key that is read apart words say so.
+        // For a key that is read elsewhere, its default says so in words.
         matches!(
             self.default,
             KeyDefault::Required | KeyDefault::Words("required")
@@ -58,7 +58,7 @@ pub fn plain(text: &str) -> String {
     (plain + rest).replace('`', "")
 }
 
-/// What holds if a key is not written.
+/// The value of a key that is not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyDefault {
     /// Nothing: it must be.
@@ -86,7 +86,7 @@ pub(crate) struct Written<T> {
 }
 
 impl<T> Written<T> {
-    /// The value and its place. Whoever asks makes something of it.
+    /// The value and its place. The key then counts as read.
     pub fn get(&self) -> Option<&Spanned<T>> {
         self.is_read.set(true);
         self.value.as_ref()
@@ -97,7 +97,7 @@ impl<T> Written<T> {
         self.get().map(Spanned::get_ref)
     }
 
-    /// The value, for who makes nothing of it.
+    /// The value, without counting the key as read.
     pub fn peek(&self) -> Option<&Spanned<T>> {
         self.value.as_ref()
     }
@@ -112,7 +112,7 @@ impl<T> Written<T> {
         value.map(Spanned::into_inner).unwrap_or_default()
     }
 
-    /// Its place, if nobody has read it.
+    /// Its place, if it has not been read.
     pub fn unread(&self) -> Option<Range<usize>> {
         let value = self.value.as_ref().filter(|_| !self.is_read.get());
         value.map(Spanned::span)
@@ -138,7 +138,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Written<T> {
     }
 }
 
-/// A key that is written and that nobody has read.
+/// A key that is written but was not read.
 pub(crate) struct Unread {
     /// What has no effect: `` `buffer` ``, `[switch.cioq]`.
     pub what: String,
@@ -155,7 +155,7 @@ pub(crate) trait Keys<P>: DeserializeOwned {
     fn keys(params: &P) -> Vec<Key>;
     /// Sets what they say by themselves.
     fn apply(&self, params: &mut P) -> Checked<()>;
-    /// Those that are written and that nobody has read.
+    /// Keys that are written but were not read.
     fn unread(&self) -> Vec<Unread>;
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn refuse(unread: Vec<Unread>) -> Checked<()> {
         .err()
 }
 
-/// What is said of a key that nobody has read.
+/// The message about a key that was not read.
 pub(crate) fn unread_key(
     (path, name, kind): (&str, &str, &str),
     place: Range<usize>,
@@ -232,7 +232,7 @@ pub(crate) fn ordered<T: PartialOrd, S: Setting<T>>(
 /// Declares the keys of a table, `at` a path, `for` parameters that some of them set:
 ///
 /// `key: Kind = [default] "what it is" from "where the default is from"
-/// idle ("why it has no effect where nobody reads it", "what to do") => where it is stored;`
+/// idle ("why it has no effect where it is not read", "what to do") => where it is stored;`
 ///
 /// The default is words or a value; if it is left out, it is that of the parameters. Keys behind a `!` must be
 /// written.

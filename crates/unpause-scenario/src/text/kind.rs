@@ -1,10 +1,10 @@
-//! What kinds of values there are.
+//! The kinds of values.
 
 use serde_spanned::Spanned;
 
 /// A type of values.
 pub(crate) trait Kind {
-    /// What documents call it.
+    /// Its name in documents.
     const KIND: &'static str;
 }
 

@@ -251,7 +251,7 @@ macro_rules! choice {
 pub(crate) struct Packets(pub u32);
 
 names! {
-    /// What stands for the time that a packet waits.
+    /// The name for the time that a packet waits.
     pub(crate) SojournSignal { SojournTime = "sojourn-time", QueueLength = "queue-length" }
 }
 

@@ -172,7 +172,7 @@ impl PacketSocket {
         Some(answer)
     }
 
-    /// Waits until something has come; false if nothing has for so long.
+    /// Waits until something has arrived; false if nothing has within this time.
     pub fn wait(&self, milliseconds: i32) -> io::Result<bool> {
         let mut poll = libc::pollfd {
             fd: self.fd.as_raw_fd(),

@@ -16,9 +16,9 @@ use crate::codec::Codec;
 use crate::split::Split;
 use crate::tally::Tally;
 
-/// A thread that has done what is due sleeps at least for so long.
+/// A thread that has nothing due sleeps at least this long.
 const REST: Duration = Duration::from_micros(20);
-/// And at most for so long.
+/// And at most this long.
 const NAP: Duration = Duration::from_micros(500);
 /// From when all threads are there until time begins.
 const START: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ const WATCH: Duration = Duration::from_millis(50);
 /// the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    /// Of each frame, microseconds, in order.
+    /// Lateness of each frame, microseconds, in order.
     pub sorted_us: Vec<u32>,
     /// Frames that came when their receiver had gone beyond their arrival.
     pub too_late: u64,
@@ -114,7 +114,7 @@ impl<'c> WallClock<'c> {
         if ended.contains(&false) {
             not_permitted.push("to go before other processes (SCHED_FIFO)");
         }
-        // What is still under way belongs to the receiver.
+        // Frames that are still in flight belong to the receiver.
         for (worker, station) in workers.iter_mut().zip(&mut stations) {
             worker.receive(station);
         }
@@ -213,7 +213,7 @@ struct Station<'s> {
     codec: Codec<'s>,
     sockets: Vec<(GlobalPort, PacketSocket)>,
     origin_ns: u64,
-    /// What its nodes have been run up to.
+    /// The time up to which its nodes have been run.
     reached: Time,
     /// By port: when the last bit of the last frame was in.
     line_free: Vec<Time>,
@@ -344,7 +344,7 @@ impl Exchange for Station<'_> {
         }
     }
 
-    /// Nobody is waited for.
+    /// Waits for no other thread.
     fn synchronize(&mut self) -> Result<Status, Error> {
         Ok(Status::due(NextEvents::both(self.reached)))
     }

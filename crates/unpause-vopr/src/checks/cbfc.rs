@@ -1,4 +1,4 @@
-//! Credits: nothing is lost, nobody is paused, and no buffer holds more than its credits.
+//! Credits: nothing is lost, no port is paused, and no buffer holds more than its credits.
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
@@ -6,7 +6,7 @@ use unpause_sim::results::Results;
 
 use super::facts::{Answer, is_host, largest, ports};
 
-/// What holds of the lossless priorities of links with credits; without them nobody waits for any.
+/// Properties of the lossless priorities of links with credits; without credits no port waits for any.
 pub fn cbfc(config: &Config, results: &Results) -> Answer {
     let credits = &config.switch.cbfc;
     let links = ports(config);

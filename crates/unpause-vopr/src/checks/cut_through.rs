@@ -1,4 +1,4 @@
-//! What switches send that cut through.
+//! The frames that cut-through switches send.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub fn cut_through(config: &Config, results: &Results) -> Answer {
     let mut came: BTreeMap<(NodeId, Name), Option<Come>> = BTreeMap::new();
     let mut left: BTreeMap<(NodeId, Name), Option<&PacketRecord>> = BTreeMap::new();
     for packet in &results.packets {
-        // Of those that switches make, one may look like another that comes by.
+        // Packets that switches create may look like others that pass.
         if matches!(
             packet.kind,
             PacketKind::Pfc | PacketKind::Cnm | PacketKind::Trimmed

@@ -120,7 +120,7 @@ pub fn capacity(config: &Config, results: &Results) -> Answer {
         let ends = steps.iter().skip(1).map(|step| step.0);
         let ends = ends.chain([results.totals.simulated]);
         let spans = steps.iter().zip(ends);
-        // Of a byte begun there is one at each change.
+        // At each change, one byte may have been begun.
         let carried: u64 = spans
             .map(|((at, rate), end)| rate.bytes_in(end.saturating_sub(*at)) + 1)
             .sum();

@@ -95,7 +95,7 @@ pub fn emptied(config: &Config, results: &Results) -> Answer {
 pub fn refresh(config: &Config, results: &Results) -> Answer {
     let pfc = &config.switch.pfc;
     let several = config.switch.lossless.count_ones() > 1;
-    // Of several priorities, one for every arrival of another can hold an XON up.
+    // With several priorities, arrivals of one can hold up the XON of another.
     if !records_all(config) || (several && pfc.params.mode == pfc::PauseMode::Ns3Rdma) {
         return Ok(());
     }

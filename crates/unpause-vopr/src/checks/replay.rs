@@ -1,4 +1,4 @@
-//! What hosts must have made of the packets that came, where all packets are recorded.
+//! Replays the packets that hosts received, where all packets are recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,7 +158,7 @@ fn heard(
 }
 
 /// The sender has not forgotten it: it is not complete, has not given up, does not stop by itself, and is no connection for one
-/// message, which nobody notes the end of.
+/// message, whose end is not recorded.
 fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
     let never_stops = match &config.traffic[usize::from(flow.group)] {
         TrafficSpec::Flows(flows) => flows.iter().all(|flow| flow.stop.is_never()),

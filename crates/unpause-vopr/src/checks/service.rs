@@ -27,7 +27,7 @@ struct Departure {
 }
 
 type Place = (NodeId, PortId);
-/// What tells packets apart: flow, kind, number, priority, destination.
+/// Identifies a packet: flow, kind, number, priority, destination.
 pub(super) type Name = (u32, u8, u32, u8, NodeId);
 
 pub(super) fn name(packet: &PacketRecord) -> Name {
@@ -85,7 +85,7 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
     let rows = results.ports.iter();
     let dropping = rows.filter(|row| row.dropped_packets + row.trimmed_packets > 0);
     let mut dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
-    // What a watchdog drops counts with its storm: on its way to the port, and from there.
+    // Drops by a watchdog count with its storm: on the way to the port, and from there.
     let storms = results.storms.iter().filter(|it| it.dropped_packets > 0);
     let storms: Vec<_> = storms.map(|it| (it.node, it.port, it.priority)).collect();
     dropping.extend(&storms);
@@ -255,12 +255,12 @@ impl Port<'_> {
     /// carries less than a packet and a quantum over.
     fn share(&self, params: &dwrr::Params, a: u8, b: u8) -> Answer {
         let quantum = |priority: u8| i128::from(params.quantum[usize::from(priority)].max(1));
-        // What waits may be larger than all that left.
+        // A waiting packet may be larger than all that left.
         let largest = i128::from(largest(self.config));
         let (qa, qb) = (quantum(a), quantum(b));
         // Everything times both quanta.
         let most = 3 * qa * qb + largest * (qa + qb);
-        // What `a` has sent more than `b` since both have had packets, and the least and most of it so far.
+        // How much more `a` than `b` has sent since both have had packets, with its minimum and maximum.
         let mut more: Option<(i128, i128, i128)> = None;
         for departure in &self.departures {
             if let Some((now, low, high)) = &mut more {

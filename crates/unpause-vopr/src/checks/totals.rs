@@ -178,7 +178,7 @@ pub fn no_faster_than_ideal(config: &Config, results: &Results) -> Answer {
     Ok(())
 }
 
-/// What reached senders was sent, and to RoCE flows only.
+/// Notifications that reached senders were sent, and to RoCE flows only.
 pub fn notifications(_: &Config, results: &Results) -> Answer {
     let sent = results.totals.notifications;
     let arrived: u64 = results.flows.iter().map(|flow| flow.notifications).sum();

@@ -113,7 +113,7 @@ fn variable(sketch: &mut Sketch) -> (String, Vec<String>) {
     }
     let first = sketch.document["traffic"].as_array();
     let first = first.and_then(|entries| entries.first());
-    // What a scheme sets of an entry that it leaves out is refused.
+    // A scheme may not set keys of an entry that it leaves out.
     if first.is_some_and(|it| it.get("size").is_some() && it.get("schemes").is_none()) {
         keys.push("traffic.T0.size");
     }
@@ -130,7 +130,7 @@ fn variable(sketch: &mut Sketch) -> (String, Vec<String>) {
     (key.to_owned(), values)
 }
 
-/// What takes this many digits off a number with a unit: sweeps put the unit behind each value.
+/// Splits a number from its unit: sweeps put the unit behind each value.
 fn split(text: &str) -> (i64, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));

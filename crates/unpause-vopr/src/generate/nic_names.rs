@@ -50,7 +50,7 @@ pub fn nic_names(sketch: &mut Sketch, dice: &mut Dice) {
         keys.retain(|key, _| OTHERS.contains(&key));
         let on_ack = keys.contains_key("cnp_on_ack");
         for (name, least, most) in NAMES {
-            // Nobody sends CNPs then.
+            // No NIC sends CNPs then.
             let used = !(on_ack && name == "min_time_between_cnps");
             if used && dice.percent(40) {
                 put(keys, name, dice.between(least as u64, most as u64) as i64);

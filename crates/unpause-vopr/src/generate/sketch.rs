@@ -24,13 +24,13 @@ pub struct Sketch {
     pub ports: Vec<(String, String)>,
     /// The rates of these, bit/s.
     pub port_rates: Vec<u64>,
-    /// Hosts behind one switch only, so that nobody is outside of a leaf.
+    /// Hosts behind one switch only, so that no host is outside of a leaf.
     pub one_leaf: bool,
     /// There are links between switches.
     pub has_uplinks: bool,
     /// Ports of the switch with most.
     pub most_ports: u64,
-    /// Of all links, bit/s, each once.
+    /// The rates of all links, bit/s, each once.
     pub rates: Vec<u64>,
     /// Links of the longest shortest path.
     pub path: u64,
@@ -103,7 +103,7 @@ impl Sketch {
     }
 
     /// Finds out about the fabric by having it built, with a scheme and an entry of traffic of no
-    /// account. What the reader refuses stays as it is: it will be refused again.
+    /// account. A fabric that the reader refuses stays as it is: it will be refused again.
     pub fn measure(&mut self, seed: u64) {
         let mut document = self.document.clone();
         let mut scheme = Table::new();

@@ -76,7 +76,7 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
     }
 }
 
-/// What is too large, and what an input-queued switch refuses, is so now and then.
+/// Now and then one that is too large, or that an input-queued switch refuses.
 fn cut_through(sketch: &mut Sketch, switch: &mut Table) {
     let stores = sketch.model == "input-queued";
     if sketch.dice.percent(if stores { 2 } else { 25 }) {
@@ -88,7 +88,7 @@ fn cut_through(sketch: &mut Sketch, switch: &mut Table) {
     }
 }
 
-/// Of times that let it find something in so short a run.
+/// A watchdog with times that are short enough to find storms in a short run.
 fn watchdog(sketch: &mut Sketch) -> Table {
     let (dice, duration) = (&mut sketch.dice, sketch.duration);
     let poll = dice.between(1, duration / 20 + 1);

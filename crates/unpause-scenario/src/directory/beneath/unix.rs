@@ -98,7 +98,7 @@ impl Folder {
                     false => Err(strange(name, "a plain file")),
                 }
             }
-            // Of a socket, and of a pipe without a reader.
+            // The errors of a socket, and of a pipe without a reader.
             Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => Err(strange(name, "a plain file")),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Files of other simulators, by their first line: what they are, so that nobody looks for a mistake in them.
+//! Recognises files of other simulators by their first line, so that users do not look for a mistake in them.
 
 use std::path::Path;
 

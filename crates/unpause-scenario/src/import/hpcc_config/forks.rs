@@ -232,7 +232,7 @@ static KEYS: &[ForkKey] = &[
         "preeyshah",
         Only("0", "flows beside those of FLOW_FILE"),
     ),
-    // What no fork named here has; the last two, since the first that fits counts.
+    // Keys of no fork named here; at the end, since the first that fits counts.
     word("ENABLE_*_TRACE", "a fork not known here", Nothing(MONITOR)),
     word(
         "ENABLE_*",

@@ -24,7 +24,7 @@ const OPERATION: &str = "`send`, `recv`, `calc`, `LABEL requires LABEL`, or `}`"
 const TIME: &str = "a time in ns, a whole number";
 const PEER: &str = "a rank";
 
-/// What is not a label.
+/// Words that are not labels.
 const WORDS: [&str; 12] = [
     "num_ranks",
     "rank",
@@ -305,7 +305,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What of a schedule has no effect.
+/// Parts of a schedule without effect.
 pub(super) fn notes(nics: usize) -> Vec<String> {
     match nics {
         0 => Vec::new(),

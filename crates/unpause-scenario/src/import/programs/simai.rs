@@ -68,7 +68,7 @@ struct Training {
     ep: u32,
     /// By rank, what its last operation is.
     last: Vec<Option<u32>>,
-    /// By group and rank, the end of the last collective operation that nobody waits for.
+    /// By group and rank, the end of the last collective operation without a successor.
     behind: [Vec<Option<u32>>; Group::ALL.len()],
     collectives: u64,
     operations: usize,

@@ -96,7 +96,7 @@ fn check_ranks(keys: &JobKeys, file: &Spanned<String>, ranks: u32, needs: u32) -
         .err()
 }
 
-/// What of an algorithm a trace can be done with.
+/// The part of an algorithm that a trace can use.
 const OF_TRACES: [Operation; 3] = [
     Operation::AllReduce,
     Operation::AllGather,

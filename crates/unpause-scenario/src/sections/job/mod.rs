@@ -256,7 +256,7 @@ fn placement_name(keys: &JobKeys) -> &'static str {
     }
 }
 
-/// What its ranks do, and the names of their steps.
+/// The operations of its ranks, and the names of their steps.
 fn all_phases(written: &Written, of: &OfJob<'_>) -> Checked<(Vec<Phase>, Vec<String>)> {
     let own = written.keys.step();
     if written.steps.is_empty() {

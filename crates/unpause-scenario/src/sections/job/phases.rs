@@ -1,4 +1,4 @@
-//! What ranks do in an iteration, as their job or its steps say.
+//! The phases of an iteration, from the keys of a job or its steps.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::pipeline::pipeline;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
 
-/// What holds for all steps of a job.
+/// The settings of all steps of a job.
 pub(super) struct OfJob<'a> {
     pub ranks: u32,
     pub parallel: &'a Written<Parallel>,

@@ -1,4 +1,4 @@
-//! What a scheme says of loss recovery.
+//! The keys of a scheme about loss recovery.
 
 use serde_spanned::Spanned;
 use toml::de::DeValue;

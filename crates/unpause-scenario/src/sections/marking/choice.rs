@@ -1,4 +1,4 @@
-//! What a scheme says of marking.
+//! The keys of a scheme about marking.
 
 use serde_spanned::Spanned;
 use toml::de::DeValue;

@@ -36,7 +36,7 @@ impl Marker for NpEcn {
     }
 }
 
-/// Refuses a threshold that nobody reads.
+/// Refuses a threshold without effect.
 pub(in crate::sections) fn threshold(
     params: &NpEcn,
     mark_above: Option<&Spanned<Size>>,

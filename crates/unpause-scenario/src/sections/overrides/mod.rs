@@ -111,7 +111,7 @@ fn own_priorities(written: &Spanned<Priorities>, host: &HostConfig) -> Checked<u
     }
 }
 
-/// What a whole switch has cannot be set for some of its ports or priorities.
+/// Settings of a whole switch cannot be overridden for some of its ports or priorities.
 fn check_scope(keys: &OverrideKeys, found: &SwitchOverride) -> Checked<()> {
     if !found.is_of_some() || !found.of_switch() {
         return Ok(());

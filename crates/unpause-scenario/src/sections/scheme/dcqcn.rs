@@ -203,7 +203,7 @@ impl Scheme for Dcqcn {
         })
     }
 
-    /// What NICs count otherwise; and a step of hyper increase, which somebody has chosen, that needs more cycles of the byte
+    /// Warns where NICs count differently, and of a chosen step of hyper increase that needs more cycles of the byte
     /// counter than any flow has bytes for.
     fn warning(config: &Config) -> Option<(String, &'static str)> {
         let roce = &config.scheme.roce;

@@ -142,7 +142,7 @@ pub(crate) fn can_deadlock(switch: &SwitchConfig) -> bool {
     switch.lossless != 0 && !matches!(switch.model, SwitchModel::Cioq(_))
 }
 
-/// Keys of the switches that nobody has read.
+/// Keys of the switches that were not read.
 pub(crate) fn unread(file: &Switch) -> Vec<Unread> {
     let mut unread = file.unread();
     if let Some(table) = file.scheduler.peek() {

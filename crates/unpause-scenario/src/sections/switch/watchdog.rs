@@ -44,7 +44,7 @@ names! {
 }
 
 names! {
-    /// What is a storm.
+    /// How a storm is detected.
     pub(crate) RuleKey { Broadcom = "broadcom", Mellanox = "mellanox" }
 }
 

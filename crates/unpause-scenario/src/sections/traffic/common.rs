@@ -68,7 +68,7 @@ names! {
 }
 
 names! {
-    /// What ends a flow that others wait for.
+    /// The event that ends a flow for those that wait for it.
     pub(crate) EndName { Delivered = "delivered", Acknowledged = "acknowledged" }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Context<'a> {
     pub host: &'a HostConfig,
     /// Preamble and gap of a frame.
     pub framing_bytes: u32,
-    /// What carries flows when it is not said.
+    /// The default transport of flows.
     pub transport: Transport,
     /// The window law of the scheme, if it has one.
     pub law: Option<CongestionControl>,
@@ -39,11 +39,11 @@ pub(crate) struct Context<'a> {
 }
 
 names! {
-    /// Of which links `load` is a share.
+    /// The links whose rate `load` is a share of.
     pub(super) LoadOf {
-        /// Of the senders.
+        /// Those of the senders.
         Senders = "senders",
-        /// Of the receivers.
+        /// Those of the receivers.
         Receivers = "receivers",
         /// From the senders' switches to other switches.
         Uplinks = "uplinks",
@@ -51,7 +51,7 @@ names! {
 }
 
 names! {
-    /// What takes the share of the links that `load` says.
+    /// The bytes that `load` counts.
     pub(super) LoadBasis {
         /// The bytes of flows.
         Payload = "payload",
@@ -180,7 +180,7 @@ impl Context<'_> {
         }
     }
 
-    /// What is payload of a full frame of `transport` on the wire.
+    /// The share of payload in a full frame of `transport` on the wire.
     pub(super) fn payload_share(&self, transport: Transport) -> f64 {
         let (payload, header) = match transport {
             Transport::Tcp => (self.host.tcp.recovery.mss, self.host.tcp.header_bytes),

@@ -9,7 +9,7 @@ use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec, Transport};
 use super::context::Context;
 use crate::text::error::{Checked, Problem};
 
-/// What results call the messages of the driver.
+/// The name of the driver's messages in results.
 const NAME: &str = "session";
 
 /// What a program that drives a scenario sends.

@@ -71,7 +71,7 @@ pub(super) struct Counts {
 }
 
 impl Trace {
-    /// Of the bytes of a file, of that rank if it is known.
+    /// Reads the bytes of a file, of that rank if it is known.
     pub fn read(
         bytes: &[u8],
         path: &Path,

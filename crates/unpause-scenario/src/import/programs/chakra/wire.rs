@@ -13,7 +13,7 @@ use crate::limits;
 /// With it a file begins that gzip has compressed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What stands at the beginning of a trace.
+/// The header of a trace.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Metadata {
     #[prost(string, tag = "1")]

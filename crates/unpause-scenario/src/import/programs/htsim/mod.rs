@@ -212,7 +212,7 @@ impl<'a> Builder<'a> {
             Kind::Multishot if times < flows.len() => "once for each flow that it starts",
             _ => {
                 for (at, flow) in flows.iter().enumerate() {
-                    // Of those that are activated several times, the first in the file starts the first.
+                    // If triggers are activated several times, the first in the file starts the first flow.
                     let by = match kind {
                         Kind::Multishot => &activators[at..=at],
                         _ => &activators[..],

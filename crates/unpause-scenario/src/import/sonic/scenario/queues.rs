@@ -49,7 +49,7 @@ pub(super) fn limits(ports: &Ports<'_>, control: u8, writer: &mut Writer) {
                     &format!("{from} dynamic_th {power}"),
                 );
             }
-            // What some lack, none has in general.
+            // A setting that some queues lack is no general one.
             None => {}
         }
     }
