@@ -19,7 +19,7 @@ _ODD = re.compile(
 
 
 def printable(text: str) -> str:
-    """The text with what is not for a terminal replaced."""
+    """The text with control characters replaced."""
     return _ODD.sub(lambda found: found[1] or "\ufffd", text)
 
 
@@ -49,7 +49,7 @@ class Printed:
         return len(text)
 
     def flush(self) -> None:
-        """Writes what is held back."""
+        """Writes the buffered text."""
         self._named(self._stream.flush)
 
     def _named(self, call: Callable[..., Any], *arguments: str) -> None:

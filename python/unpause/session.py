@@ -138,7 +138,7 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """True when the run has come to the scenario's duration, or to a deadlock."""
+        """True when the run has reached the scenario's duration, or a deadlock."""
         return self._native.over
 
     @property

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: both end what is under way as a KeyboardInterrupt does."""
+"""Ctrl-C and SIGTERM: both end the command as a KeyboardInterrupt does."""
 
 from __future__ import annotations
 

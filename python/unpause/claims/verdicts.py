@@ -125,7 +125,7 @@ def write(claims: Sequence[Claim], directory: Path) -> None:
 
 
 def write_json(data: Any, file: Path) -> None:
-    """Write what claims are made of as JSON."""
+    """Write data of claims as JSON."""
     text = json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
     file.write_text(text + "\n", "utf-8")
 

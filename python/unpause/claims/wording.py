@@ -54,7 +54,7 @@ def named(scheme: str) -> str:
 
 
 def labelled(label: str, text: str) -> str:
-    """A text with what it is about in front."""
+    """A text with its subject in front."""
     return f"{label}: {text}" if label else text
 
 

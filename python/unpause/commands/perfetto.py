@@ -146,7 +146,7 @@ class _Trace:
         self._write(packet)
 
     def counter(self, track: int, time_ns: np.ndarray, values: np.ndarray) -> None:
-        """A counter's steps; what is unknown is left out."""
+        """A counter's steps, without unknown values."""
         known = ~np.isnan(values)
         time_ns, values = time_ns[known], values[known]
         changed = np.concatenate([[True], values[1:] != values[:-1]]) if len(values) else []

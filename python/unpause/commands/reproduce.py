@@ -153,7 +153,7 @@ def reproduce(
         ScenarioError: a scenario cannot be run.
     """
     paper, experiments = select(what)
-    # Its pages need the claims; a mistake there is told before anything runs.
+    # Its pages need the claims; mistakes in them are reported before anything runs.
     for file in sorted(rooms.folders()[paper].glob("claims*.toml")):
         stated.read(file)
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"

@@ -36,7 +36,7 @@ from unpause.pages.rows import SHOWN, Rows
 from unpause.sweeps import grouped
 
 _HOST = "127.0.0.1"
-#: Tables come row by row; PAUSEs are told more closely in windows.
+#: Tables come row by row; windows show PAUSEs in more detail.
 _DETAIL = Detail(0, 100_000)
 _MOST_ROWS = 10_000
 _MOST_PIXELS = 10_000
@@ -134,7 +134,7 @@ def _whole(asked: Mapping[str, str], name: str, least: int, most: int) -> int:
 
 
 class _Handler(RequestHandler):
-    """Answers who knows the token and asks for this machine by its own name."""
+    """Answers requests that have the token and name this machine as host."""
 
     def initialize(self, answers: Answers, token: str, thread: ThreadPoolExecutor) -> None:
         self._token, self._thread = token, thread

@@ -1,4 +1,4 @@
-"""The fabric as table `ports` shows it: links with what they carried, and who can meet where.
+"""The fabric as table `ports` shows it: links with their traffic, and flows that can share them.
 
 Only ports that sent anything have rows. Packets go by shortest paths, and every packet that moved
 left rows behind, so the shortest paths over these links are those of the flows. Which of several

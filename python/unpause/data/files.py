@@ -19,7 +19,7 @@ from unpause import schema, text
 from unpause.data import beneath
 from unpause.errors import ResultError
 
-#: By column the least and the largest value that is asked for.
+#: Limits of the values to read, by column.
 Bounds = Mapping[str, tuple[float, float]]
 NO_BOUNDS: Bounds = MappingProxyType({})
 
@@ -256,7 +256,7 @@ def _runs(file: pq.ParquetFile, group: int) -> tuple[int, int] | None:
 
 
 def _is_outside(file: pq.ParquetFile, group: int, bounds: Bounds) -> bool:
-    """Whether the statistics of a row group say that none of it is asked for."""
+    """Whether a row group has no rows within the bounds, by its statistics."""
     for name, (least, most) in bounds.items():
         place = file.schema_arrow.get_field_index(name)
         statistics = file.metadata.row_group(group).column(place).statistics

@@ -195,7 +195,7 @@ class Result:
 
     @cached_property
     def _swept_names(self) -> dict[str, list[str]]:
-        """What the numbers of a swept column stand for, of sweeps over names."""
+        """The names that the numbers of a swept column stand for, in sweeps over names."""
         fields = {name: self.runs.schema.field(name) for name in self.sweep_columns}
         noted = {name: (it.metadata or {}).get(b"names") for name, it in fields.items()}
         return {name: json.loads(names) for name, names in noted.items() if names}

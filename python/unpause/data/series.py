@@ -72,7 +72,7 @@ def rows_of(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def with_nan(values: pa.DoubleArray) -> np.ndarray:
-    """An array with NaN for what is missing; pyarrow would import pandas for that."""
+    """An array with NaN for missing values; pyarrow would import pandas for that."""
     validity, data = values.buffers()
     part = slice(values.offset, values.offset + len(values))
     found = np.frombuffer(data, np.float64)[part].copy()

@@ -129,7 +129,7 @@ def roots(fabric: Fabric, trees: Sequence[Tree]) -> list[Port]:
 
 
 def all_led_somewhere(run: Run) -> bool:
-    """Whether every PAUSE was followed to a root; else there may be more victims than are told."""
+    """Whether every PAUSE was followed to a root; otherwise there may be more victims."""
     return not pc.any(pc.is_null(run.columns("causes", ["root_kind"]).column("root_kind"))).as_py()
 
 

@@ -24,7 +24,7 @@ _WITH_SPEEDUP = ("cioq", "input-queued")
 #: A NIC that holds PAUSE for this many times what one frame asks for has a storm: a watchdog that
 #: looks once in that time, and acts after two looks, finds it.
 _STORM = 4
-#: Part of what a link can carry from which on it is full.
+#: Utilisation from which on a link counts as full.
 _FULL = 0.95
 #: A NIC is idle below this part of what another one carried: ACKs of a host that sends as much come
 #: to less, and may have the priority of the data.
@@ -143,7 +143,7 @@ class _Adviser:
         return f"add a congestion_control to the scheme, or limit the senders to {less}"
 
     def _one_queue(self, tree: Tree) -> str | None:
-        """An input has one queue for several outputs, of which none carried all that it can."""
+        """An input has one queue for several outputs, and none of them was full."""
         key = "switch.input_queued.queues"
         if tree.kind == "nic" or self.set.get(key) != "fifo":
             return None

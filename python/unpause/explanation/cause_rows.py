@@ -86,7 +86,7 @@ class Causes:
 
 
 class _Columns(dict[str, np.ndarray]):
-    """Columns of a table as numbers, each read when it is asked for."""
+    """Columns of a table as numbers, each read when it is needed."""
 
     def __init__(self, table: pa.Table) -> None:
         super().__init__()

@@ -262,7 +262,7 @@ def _culprits(
     codes, names = flows.coded["traffic"]
     entries = len(names)
     of_entry = np.bincount(codes, weights=of_flow, minlength=entries)
-    # Bytes of flows without a name, where all that they can be of is one entry.
+    # Bytes of unnamed flows, where they can only be of one entry.
     _, seen = np.unique(ids[wanted], return_inverse=True)
     told = np.bincount(seen[named] * entries + codes[flow_of], minlength=(seen[-1] + 1) * entries)
     there = flows.to(root, causes, at_root)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from unpause.data.result import Result, Run
 from unpause.text import time
 
-#: So many storms of a run are told.
+#: At most this many storms of a run are described.
 _MOST = 3
 
 

@@ -157,7 +157,7 @@ def _fit(causes: Causes, rows: np.ndarray, sources: Sources) -> np.ndarray:
         return np.zeros(0, dtype=bool)
     every = causes.rows_of(causes.first[np.unique(causes.pause[rows])])
     every = every[causes.is_seen[every] & ~np.isnan(causes.numbers["flow_id"][every])]
-    # Of these the flows in the egress that is asked for.
+    # The flows of these in the given egress.
     keys = causes.pause * len(causes.names["egress_peer"]) + causes.codes["egress_peer"]
     order = np.argsort(keys[rows])
     place = order[np.minimum(np.searchsorted(keys[rows][order], keys[every]), len(rows) - 1)]

@@ -50,7 +50,7 @@ class Pauser:
 
 @dataclass(frozen=True)
 class Carried:
-    """A congested port, and what it carried of what it could while flows for it were under way."""
+    """A congested port, and its utilisation while it had flows."""
 
     port: Port
     rate_bps: int
@@ -60,7 +60,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Past:
-    """A flow without a size that avoids the congested port, and what it got."""
+    """A flow without a size that avoids the congested port, and its goodput."""
 
     flow: str
     goodput_bps: float

@@ -124,12 +124,12 @@ class Tree:
 
     @property
     def is_certain(self) -> bool:
-        """Whether nearly all that was seen says so."""
+        """Whether nearly all observations agree."""
         return self.share >= CERTAIN and self.sure >= CERTAIN
 
     @property
     def is_likely(self) -> bool:
-        """Whether most of what was seen says so."""
+        """Whether most observations agree."""
         return self.share >= LIKELY and self.sure >= LIKELY
 
     @property

@@ -256,7 +256,7 @@ def _draw_goodput(
 
 @dataclass(frozen=True)
 class _Lanes:
-    """What was lost where, and who was paused: a row for each."""
+    """A row for each place of losses and for each paused neighbour."""
 
     places: list[str]
     links: list[str]

@@ -16,7 +16,7 @@ from unpause.text import time_unit, value_text
 
 @dataclass(frozen=True)
 class Shown:
-    """The runs of a figure over time, and what is to be said of those left out."""
+    """The runs of a figure over time, and a note on those left out."""
 
     runs: list[Run]
     note: str

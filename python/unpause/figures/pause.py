@@ -111,7 +111,7 @@ def lane(
         return
     edges = np.linspace(*span, bins + 1)
     share = np.diff(series.time_within(merged, edges)) / np.diff(edges)
-    # A stretch that is all PAUSE comes to a little more than 1 by rounding.
+    # A stretch that is all PAUSE is a little more than 1 by rounding.
     shade = np.ceil(np.clip(share, 0, 1) * _SHADES).astype(int)
     first = np.flatnonzero(np.append(True, shade[1:] != shade[:-1]))
     ends = np.column_stack([edges[first], edges[np.append(first[1:], bins)]]) / size

@@ -58,7 +58,7 @@ def draws(name: str, title: str, place: float | None = None, table: str | None =
 
 
 def kind(name: str):
-    """Register a function as a kind of figure: its keyword arguments stand in a paper's entry."""
+    """Register a function as a kind of figure; papers' entries have its keyword arguments."""
 
     def register(function: Callable[..., Figure]) -> Callable[..., Figure]:
         KINDS[name] = function

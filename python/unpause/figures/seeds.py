@@ -26,7 +26,7 @@ def spread(runs: Sequence[Run], measure: Callable[[Run], float]) -> tuple[float,
 
 
 def say_seeds(figure: Figure, result: Result, *before: str, marks: str = "bars") -> None:
-    """Below the panels: the sentences `before`, then what is shown of several seeds."""
+    """Writes below the panels: the sentences `before`, then how seeds are summarised."""
     seeds = len(set(result.runs.column("seed").to_pylist()))
     said = f"Median of {seeds} seeds; {marks} from the lowest to the highest."
     note(figure, *before, said if seeds > 1 else "")

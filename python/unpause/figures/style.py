@@ -31,11 +31,11 @@ from unpause.data.result import Result, Run
 
 #: Width of a figure, inches: two columns of a paper.
 WIDTH = 7.2
-#: Most panels in one figure; what is left out is said below it.
+#: Most panels in one figure; a note below it names the others.
 MOST_PANELS = 8
 #: Colours of things that are not schemes: links and flows.
 LINES = ("#0072B2", "#CC79A7", "#8C6D1F", "#7A4FBF", "#000000", "#5B8C5A")
-#: Their line styles, so that they can be told apart in grey as well.
+#: Their line styles, so that they also differ in grey.
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 
@@ -144,7 +144,7 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], title: str | None = None) 
     width = figure.get_figwidth() * 72 - 10
     columns = next(n for n in range(len(names), 0, -1) if n == 1 or _legend_width(names, n) < width)
     rows = math.ceil(len(names) / columns)
-    # matplotlib fills column by column; what is to stand in row r, column c is the rc-th.
+    # Matplotlib fills column by column, so entries are reordered to read row by row.
     order = [r * columns + c for c in range(columns) for r in range(rows)]
     names = [names[i] for i in order if i < len(names)] if rows > 1 else names
     figure.set_figheight(figure.get_figheight() + 0.17 * (rows - 1))

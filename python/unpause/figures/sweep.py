@@ -108,7 +108,7 @@ def _said(runs: Runs) -> list[str]:
 
 
 def _positions(values: list) -> dict:
-    """Where each value stands: as a number, or one beside the other."""
+    """The positions of values: as numbers, or one beside the other."""
     if _numbers(values):
         return {value: float(value) for value in values}
     return {value: float(place) for place, value in enumerate(values)}

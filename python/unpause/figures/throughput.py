@@ -72,7 +72,7 @@ def _line(data: drawn.Flow) -> tuple[np.ndarray, np.ndarray, float] | None:
         return None
     span = data.time_ns[-1] - data.time_ns[0]
     step = float(np.min(np.diff(data.time_ns)))
-    # More points than can be told apart are noise of single packets.
+    # With more points than pixels, a line shows the noise of single packets.
     bin_ns = step * max(1, round(span / _POINTS / step))
     start = float(data.time_ns[0])
     time, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, bin_ns)

@@ -148,7 +148,7 @@ def _shown_until(told: Story) -> float:
 
 
 def _lines(ax: Axes, told: Story, lengths: float, who: Mapping[str, str]) -> None:
-    """The recorded flows; `lengths` of the burst are seen, `who` they are is in the legend."""
+    """The recorded flows over `lengths` of the burst, with `who` in the legend."""
     run = told.run
     names = [it.name for it in told.watched]
     origin = _first(told).start_ns

@@ -26,7 +26,7 @@ def pcn_increase_percent(cnps: int, line_rate_gbps: float, w_min: str = "1/128")
 def pcn_gain_ratio(
     slow_gbps: float, fast_gbps: float, cnps: int, line_rate_gbps: float, w_min: str = "1/128"
 ) -> float:
-    """What `cnps` increases add to a slow flow over what they add to a fast one, PCN's sender."""
+    """Rate that `cnps` increases add to a slow flow over that of a fast one, PCN's sender."""
     line_rate = round(line_rate_gbps * 1e9)
 
     def gain(rate_gbps: float) -> float:

@@ -1,4 +1,4 @@
-"""Queues at egress ports, and what is held for ingress ports."""
+"""Queues at egress ports, and bytes held for ingress ports."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class _heard:
         self._catching.__exit__(*error)
 
     def told(self, drawn: Drawn) -> Drawn:
-        """The figure with what was heard."""
+        """The figure with the warnings that it caused."""
         if not self._caught:
             return drawn
         missing = [it for it in self._caught if "missing from" in str(it.message)]
@@ -250,7 +250,7 @@ def _next(numbers: int) -> Iterator[int]:
 
 
 def _fork(job: _Job, numbers: int) -> tuple[int, int]:
-    """A process that helps, and where its answers come from."""
+    """A helper process, and the descriptor of its answers."""
     answers, write = os.pipe()
     with warnings.catch_warnings():
         # Newer Pythons warn of threads; Arrow's start again after a fork, ours have ended.

@@ -18,7 +18,7 @@ _NOTES = ("no PAUSE was sent", "DCQCN's default thresholds")
 
 @dataclass
 class Notices:
-    """Sentences: what may be wrong, and what is only worth knowing."""
+    """Sentences: warnings, and notes."""
 
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -100,7 +100,7 @@ class Overview:
 
     @property
     def told(self) -> list[str]:
-        """What is said of single entries and jobs."""
+        """Sentences about single entries and jobs."""
         return [*self.watched, *self.jobs]
 
 

@@ -22,7 +22,7 @@ class Names:
 
     @classmethod
     def of(cls, table: pa.Table, name: str) -> Names:
-        """A column of strings; what is missing is the empty name."""
+        """A column of strings; missing ones are empty."""
         codes, names = series.coded(table, name)
         return cls(codes, ["" if it is None else str(it) for it in names])
 
@@ -36,7 +36,7 @@ class Names:
 
     @property
     def order(self) -> np.ndarray:
-        """By row what it sorts by."""
+        """The sort key of each row."""
         return np.argsort(np.argsort(np.array(self.names)))[self.codes]
 
 
@@ -235,7 +235,7 @@ class Rows:
 
 
 def _plain(kind: str, values: np.ndarray) -> list[float | int | None]:
-    """Numbers with the digits that are shown, None for what is missing."""
+    """Numbers with the digits that are shown, None for missing ones."""
     digits = 4 if kind in ("share", "ratio") else 0
     rounded = np.round(values, digits)
     whole = [it if digits else int(it) for it in np.nan_to_num(rounded).tolist()]

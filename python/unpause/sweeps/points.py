@@ -312,7 +312,7 @@ def _parse(text: str, origin: Path) -> Any:
 
 
 def _source(scenario: Scenario) -> tuple[str, Path]:
-    """The scenario's text, and where it comes from."""
+    """The scenario's text, and its origin."""
     if isinstance(scenario, Mapping):
         return tomli_w.dumps(scenario), Path("<mapping>")
     if isinstance(scenario, str) and "\n" in scenario:

@@ -121,7 +121,7 @@ def sweep(
 
 
 def _damaged(store: Store) -> None:
-    """Says what an earlier sweep has left that is not what it wrote."""
+    """Reports damaged files of an earlier sweep."""
     for file in store.damaged:
         print(f"note: {file}: damaged; the point is run again", file=sys.stderr)
 
