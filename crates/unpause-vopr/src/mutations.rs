@@ -14,9 +14,10 @@ use toml::Table;
 /// The environment variable that names the mutation that is on.
 const SWITCH: &str = "UNPAUSE_MUTATION";
 /// Crates that are copied, those that are mutated first.
-const CRATES: [&str; 4] = [
+const CRATES: [&str; 5] = [
     "unpause-sim",
     "unpause-protocols",
+    "unpause-derive",
     "unpause-scenario",
     "unpause-vopr",
 ];
@@ -319,6 +320,26 @@ mod tests {
             let on = format!("crate::mutated(\"{}\")", mutation.name);
             let has = sources.iter().filter(|it| it.text.contains(&on));
             assert_eq!(has.count(), 1, "{} is never on", mutation.name);
+        }
+    }
+
+    /// Without them the copy cannot be compiled.
+    #[test]
+    fn crates_are_copied_with_those_that_they_need() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for name in CRATES {
+            let manifest = fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
+            let manifest: Table = manifest.parse().unwrap();
+            for table in ["dependencies", "dev-dependencies"] {
+                let needed = manifest.get(table).and_then(toml::Value::as_table);
+                for needed in needed.into_iter().flat_map(Table::keys) {
+                    let is_ours = needed.starts_with("unpause-");
+                    assert!(
+                        !is_ours || CRATES.contains(&needed.as_str()),
+                        "{name} needs {needed}"
+                    );
+                }
+            }
         }
     }
 
