@@ -63,7 +63,7 @@ pub fn run(names: &[String], seed: u64, count: u64, directory: &Path) -> io::Res
     if let Some(check) = check {
         return Err(io::Error::other(format!("it fails as it is: {check}")));
     }
-    println!("| mutation | noticed by | at seed | seeds judged |\n|---|---|---|---|");
+    println!("| mutation | detected by | at seed | seeds checked |\n|---|---|---|---|");
     let mut all = true;
     for mutation in &mutations {
         if !names.is_empty() && !names.contains(&mutation.name) {
@@ -158,6 +158,7 @@ fn switch() -> String {
     format!(
         "
 /// True if the mutation of this name is on.
+#[allow(unused_qualifications)]
 pub fn mutated(name: &str) -> bool {{
     extern crate std;
     static ON: std::sync::OnceLock<Option<std::string::String>> = std::sync::OnceLock::new();
