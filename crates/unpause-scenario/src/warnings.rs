@@ -1,9 +1,10 @@
 //! What the reader of a result should know: drops, silence, knobs that did nothing.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::loss_recovery::Config as LossRecovery;
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeKind, PfcThreshold, SwitchModel};
+use unpause_sim::config::{Config, NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::results::{Awaits, FlowRecord, PortRecord};
 
 use crate::chance;
@@ -365,9 +366,8 @@ impl Found<'_> {
                 "an ACK",
                 "all that it may send has been sent",
                 format!(
-                    "only the timeout recovers from a lost ACK or a lost last packet: set host.retransmit_timeout \
-                     (now {}) shorter than the run",
-                    run.config.host.retransmit_timeout
+                    "only the timeout recovers from a lost ACK or a lost last packet: set {} shorter than the run",
+                    timeouts(&run.config)
                 ),
             ),
             Awaits::Nic => (
@@ -452,5 +452,19 @@ impl Found<'_> {
                 None,
             );
         }
+    }
+}
+
+/// The keys of RoCE's timeout, and what they are.
+fn timeouts(config: &Config) -> String {
+    match &config.scheme.loss_recovery {
+        LossRecovery::GoBackN => format!(
+            "host.retransmit_timeout (now {})",
+            config.host.retransmit_timeout
+        ),
+        LossRecovery::SelectiveRepeat(params) => format!(
+            "rto_low and rto_high of [scheme.selective-repeat] (now {} and {})",
+            params.rto_low, params.rto_high
+        ),
     }
 }

@@ -213,6 +213,61 @@ fn a_flow_that_waits_for_ever_is_named() {
     assert_eq!(out.help.as_deref(), Some(expected));
 }
 
+/// Three senders lose their last packets to a short queue.
+const LOST_ENDS: &str = r#"
+duration = "DURATION"
+
+[topology]
+builder = "single-switch"
+hosts = 4
+rate = "40Gbps"
+delay = "1us"
+
+[switch]
+lossless = []
+lossy_queue = "2100B"
+
+[[scheme]]
+name = "PFC"
+congestion_control = "none"
+loss_recovery = "selective-repeat"
+selective-repeat.rto_low = "TIMEOUT"
+selective-repeat.rto_high = "TIMEOUT"
+
+[[traffic]]
+name = "in"
+kind = "burst"
+from = ["H1", "H2", "H3"]
+to = "H0"
+size = "20KB"
+start = "900us"
+"#;
+
+/// Since when such a flow waits, its own timeout says.
+#[test]
+fn a_flow_that_waits_for_selective_repeat_is_named() {
+    let stuck = |duration: &str, timeout: &str| {
+        let text = LOST_ENDS.replace("DURATION", duration);
+        let outcome = run(&text.replace("TIMEOUT", timeout));
+        let stuck = outcome.warnings.into_iter();
+        stuck
+            .filter(|it| it.kind == "stuck-flows")
+            .collect::<Vec<_>>()
+    };
+    let [out] = &*stuck("20ms", "1000s") else {
+        panic!("flows are stuck");
+    };
+    // The last ACK arrives then.
+    let expected = "flow 1 of traffic `in` (H2->H0) has been waiting for an ACK since 904.6552us, all that it may send \
+                    has been sent; so has 1 other";
+    assert_eq!(out.message, expected);
+    let expected = "only the timeout recovers from a lost ACK or a lost last packet: set rto_low and rto_high of \
+                    [scheme.selective-repeat] (now 1000s and 1000s) shorter than the run";
+    assert_eq!(out.help.as_deref(), Some(expected));
+    // These have waited for a moment.
+    assert!(stuck("920us", "30us").is_empty());
+}
+
 /// The one timer of that NIC is not set for a flow beside it either.
 #[test]
 fn a_flow_whose_nic_sleeps_is_named() {

@@ -56,6 +56,16 @@ macro_rules! dispatch {
     };
 }
 
+impl<B: AsRef<[u64]> + AsMut<[u64]>> LossRecovery<'_, B> {
+    /// How long the timer of its flow runs, or ran when it was last set.
+    pub fn timeout(&self) -> Time {
+        match self {
+            Self::GoBackN(it) => it.timeout,
+            Self::SelectiveRepeat(it) => it.timeout(),
+        }
+    }
+}
+
 impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for LossRecovery<'_, B> {
     #[inline(always)]
     fn send(&mut self, flow: &mut Sender, now: Time) -> Sent {

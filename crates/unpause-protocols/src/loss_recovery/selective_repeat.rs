@@ -199,13 +199,18 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         self.trimmed + lost.count() as u32
     }
 
+    /// How long the timer runs, or ran when it was last set.
+    pub(super) const fn timeout(&self) -> Time {
+        match self.is_low {
+            true => self.rto_low,
+            false => self.rto_high,
+        }
+    }
+
     /// Starts the timer anew, or stops it if nothing is outstanding.
     fn restart_timer(&mut self, flow: &mut Sender, now: Time) {
         self.is_low = self.in_flight(flow) <= self.few;
-        let timeout = match self.is_low {
-            true => self.rto_low,
-            false => self.rto_high,
-        };
+        let timeout = self.timeout();
         let waits = self.held && flow.highest < flow.packets;
         flow.timer = match flow.unacknowledged < flow.highest || waits {
             true => now.saturating_add(timeout),

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 
+use super::flow::selective::recovery;
 use super::flow::window::PathOf;
 use super::nic::Counters;
 use super::state::Host;
@@ -126,7 +127,11 @@ impl Host {
             let paused = self.nic.end.is_paused(sender.class);
             let stuck = match asleep && !paused && sender.has_packet(now) {
                 true => Some((sender.next_start, Awaits::Nic)),
-                false => sender.awaits_ack(now, plan),
+                false => sender.awaits_ack(now).map(|due| {
+                    let timeout = plan.config.host.retransmit_timeout;
+                    let timeout = recovery(&mut self.selective, slot as u32, timeout).timeout();
+                    (due.saturating_sub(timeout), Awaits::Ack)
+                }),
             };
             let stuck = stuck.filter(|&(since, _)| {
                 let path = PathOf::between(self.id, sender.dst, sender.source_port, plan);

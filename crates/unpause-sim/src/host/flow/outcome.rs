@@ -4,8 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::sender::Sender;
 use crate::engine::log::SenderEnd;
-use crate::outcome::results::{Awaits, Stuck};
-use crate::plan::Plan;
+use crate::outcome::results::Stuck;
 
 impl Sender {
     /// What is to be said of it at the end, if anything.
@@ -24,13 +23,10 @@ impl Sender {
         })
     }
 
-    /// Since when nothing has come back, if it has sent all that it may.
-    pub fn awaits_ack(&mut self, now: Time, plan: &Plan<'_>) -> Option<(Time, Awaits)> {
+    /// When it will time out, if it has sent all that it may.
+    pub fn awaits_ack(&mut self, now: Time) -> Option<Time> {
         let timer = self.recovery.next_timer();
-        if timer.is_never() || self.has_packet(now) {
-            return None;
-        }
-        let since = timer.saturating_sub(plan.config.host.retransmit_timeout);
-        Some((since, Awaits::Ack))
+        let waits = !timer.is_never() && !self.has_packet(now);
+        waits.then_some(timer)
     }
 }
