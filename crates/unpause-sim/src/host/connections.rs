@@ -323,6 +323,8 @@ impl Host {
         let outgoing = of_rank.to.get_mut(&(connection.channel, connection.to));
         let waited = outgoing.and_then(|it| {
             let all = number.is_none_or(|number| it.acknowledge(number) == it.posted);
+            // What is still to be launched has not been sent.
+            let all = all && it.posted == it.begun;
             let lane = all.then(|| it.waits.take()).flatten()?;
             Some((lane, it.flow, it.posted))
         });

@@ -188,9 +188,10 @@ impl Host {
             .iter()
             .map(|part| (group[part.peer as usize], bytes_of(part)));
         let sends = sends.filter(|(_, bytes)| *bytes > 0);
-        if room.acknowledged {
-            for (to, _) in sends.clone() {
-                if let Some(outgoing) = of_rank.to.get_mut(&(channel, to)) {
+        for (to, _) in sends.clone() {
+            if let Some(outgoing) = of_rank.to.get_mut(&(channel, to)) {
+                outgoing.begun += 1;
+                if room.acknowledged {
                     outgoing.waits = Some(lane);
                     left += 1;
                 }

@@ -102,6 +102,34 @@ fn partners_that_wait_for_acknowledgements_have_them_on_the_path() {
     });
 }
 
+/// Nobody waits for the ACK of the last message of an all-gather. It comes while the first message of the next operation over
+/// the same connection is yet to be launched, and does not count for that.
+#[test]
+fn an_ack_of_the_operation_before_ends_no_step() {
+    for over in [Over::Connections, Over::Messages] {
+        let mut config = on_a_switch(3);
+        let mut both = job(3, Operation::AllGather, Algorithm::Ring, 30_000);
+        let exchanged = job(3, Operation::AllToAll, Algorithm::Pairwise, 30_000);
+        both.phases.extend(exchanged.phases);
+        both.launch = us(5);
+        both.over = over;
+        add(&mut config, both);
+        let results = run(&config);
+        let messages = results.messages.iter().filter(|it| it.phase == 1);
+        let messages: Vec<_> = messages.collect();
+        assert_eq!(messages.len(), 6);
+        for message in &messages {
+            let acknowledged = message.acknowledged.expect("its sender waits for that");
+            assert!(acknowledged > message.end, "{over:?} {message:?}");
+            let later = messages.iter().filter(|it| it.from == message.from);
+            for next in later.filter(|it| it.start > message.start) {
+                assert!(next.start >= acknowledged + us(5), "{over:?} {next:?}");
+            }
+        }
+        each_path(&config, &results, |_, _, _| {});
+    }
+}
+
 #[test]
 fn what_other_traffic_delays_is_beyond_ideal() {
     let mut config = config(

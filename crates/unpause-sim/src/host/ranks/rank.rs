@@ -64,6 +64,9 @@ pub struct Outgoing {
     /// Messages posted.
     #[show(total)]
     pub posted: u32,
+    /// Messages of steps that have begun: posted, or to be posted when they are launched.
+    #[show(total)]
+    pub begun: u32,
     /// Flows of those that are not, if each has one.
     #[show(skip = "of messages that are flows")]
     pub starts: VecDeque<FlowStart>,
@@ -84,6 +87,7 @@ impl Outgoing {
             slot,
             flow,
             posted: 0,
+            begun: 0,
             starts: VecDeque::new(),
             acknowledged: 0,
             early: BTreeSet::new(),
