@@ -134,8 +134,9 @@ impl Host {
             return;
         }
         if let Some(selective) = &mut self.selective {
-            let port = self.senders[slot as usize].source_port;
-            selective.send_from(slot as usize, (self.id, port), plan);
+            let sender = &self.senders[slot as usize];
+            let by = (sender.speed.rate(), sender.source_port);
+            selective.send_from(slot as usize, by, plan);
         }
         let timeout = plan.config.host.retransmit_timeout;
         let mut recovery = recovery(&mut self.selective, slot, timeout);

@@ -320,3 +320,26 @@ pub fn sprayed_flows_use_all_nics() {
     assert_threads_do_not_matter("sprayed over NICs", &config);
     assert!(assert_ranks_do_not_matter("sprayed over NICs", &config).flows == results.flows);
 }
+
+/// The window of selective repeat is that of the NIC by which a flow leaves, whatever else its host has.
+#[test]
+fn a_window_is_of_the_nic_of_its_flow() {
+    let in_flight = |other_gbps: u64| {
+        let mut net = Net::default();
+        let [near, far] = [net.switch(), net.switch()];
+        let receiver = net.host(near, gbps(40), us(1));
+        let senders = [(); 2].map(|()| net.host(near, gbps(40), us(1)));
+        for sender in senders {
+            net.link(sender, far, gbps(other_gbps), us(1));
+        }
+        let flows = senders.map(|it| sized(it, receiver, 2_000_000));
+        let mut config = config(net.0, flows.to_vec(), ms(5));
+        config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+        let results = run(&config);
+        assert_complete(&results);
+        results.ports.iter().map(|it| it.max_queue_bytes).max()
+    };
+    let alike = in_flight(40);
+    assert!(alike > Some(10_000));
+    assert_eq!(in_flight(1_600), alike);
+}

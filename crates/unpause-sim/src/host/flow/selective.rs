@@ -58,14 +58,18 @@ fn put<T>(list: &mut Vec<Option<T>>, place: usize, it: T) {
     list[place] = Some(it);
 }
 
-/// The window of flows from a host, in packets, and an empty bitmap for it. Sprayed flows use all its links.
-fn window(params: &selective_repeat::Params, src: NodeId, plan: &Plan<'_>) -> (u32, Words) {
+/// The highest rate at which a flow can leave a host: that of its fastest link, or of all of them if flows are sprayed.
+fn fastest(src: NodeId, plan: &Plan<'_>) -> Rate {
     let links = plan.ports.transmitters_of(src).iter();
     let rates = links.map(|it| it.speed.rate());
-    let rate = match plan.config.host.sprays() {
+    match plan.config.host.sprays() {
         true => Rate::from_bps(rates.map(Rate::as_bps).sum()),
         false => rates.max().unwrap_or(Rate::ZERO),
-    };
+    }
+}
+
+/// The window of a flow that leaves at this rate, in packets, and an empty bitmap for it.
+fn window(params: &selective_repeat::Params, rate: Rate, plan: &Plan<'_>) -> (u32, Words) {
     let packets = window_packets(params, rate, plan.config);
     let packets = packets.min(MOST_PACKETS.into()) as u32;
     (packets, vec![0; selective_repeat::words(packets)].into())
@@ -80,10 +84,10 @@ impl Selective {
         }
     }
 
-    /// A flow with this source port begins at the sender in `slot`, on host `src`.
-    pub fn send_from(&mut self, slot: usize, (src, port): (NodeId, u16), plan: &Plan<'_>) {
+    /// A flow with this source port begins at the sender in `slot`, with this line rate.
+    pub fn send_from(&mut self, slot: usize, (rate, port): (Rate, u16), plan: &Plan<'_>) {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
-            let (packets, bits) = window(params, src, plan);
+            let (packets, bits) = window(params, rate, plan);
             let trims = plan.config.switch.trimming;
             let trims = trims.map(|_| [bits.clone(), bits.clone()]);
             let may_pass = plan.sprays() || trims.is_some();
@@ -101,10 +105,11 @@ impl Selective {
         }
     }
 
-    /// A flow from host `src` is to arrive at the receiver in `slot`.
+    /// A flow from host `src` is to arrive at the receiver in `slot`, by whichever NIC it leaves: there is room for the
+    /// window of the fastest.
     pub fn receive_at(&mut self, slot: usize, src: NodeId, plan: &Plan<'_>) {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
-            let (packets, bits) = window(params, src, plan);
+            let (packets, bits) = window(params, fastest(src, plan), plan);
             put(&mut self.receivers, slot, OutOfOrder::new(packets, bits));
         }
     }
