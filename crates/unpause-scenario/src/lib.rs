@@ -63,6 +63,7 @@ mod table_files;
 mod tables;
 mod text;
 mod thresholds;
+mod timeouts;
 pub mod topology;
 mod unequal_blocks;
 mod unfinished;

@@ -9,6 +9,7 @@ use unpause_sim::results::{LinkChange, LossPlace, LossRecord, Results};
 use crate::foreseen::Foreseen;
 use crate::measured::Measured;
 use crate::run::Run;
+use crate::timeouts;
 
 /// The kind of these messages, which tell of what the scenario asks for.
 pub(crate) const KIND: &str = "link-down";
@@ -26,7 +27,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     let mut found: Vec<Foreseen> = failures
         .iter()
         .take(MOST)
-        .map(|(at, wires)| told(failure(run, results, *at, wires)))
+        .map(|(at, wires)| told(run, failure(run, results, *at, wires)))
         .collect();
     if failures.len() > MOST {
         let rest = &failures[MOST..];
@@ -34,22 +35,25 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
             .iter()
             .map(|(at, wires)| lost(results, *at, wires, None));
         let (packets, data) = all.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        found.push(told(format!(
+        let message = format!(
             "{} more failures of links: {}",
             rest.len(),
             said(packets, data)
-        )));
+        );
+        found.push(told(run, message));
     }
-    found.extend(without_route(run, results).map(told));
+    found.extend(without_route(run, results).map(|it| told(run, it)));
     found
 }
 
-fn told(message: String) -> Foreseen {
+fn told(run: &Run, message: String) -> Foreseen {
     Foreseen {
         kind: KIND,
         message,
-        help: "table losses says where packets were lost; RoCE flows retransmit lost packets after host.retransmit_timeout or a NAK"
-            .to_owned(),
+        help: format!(
+            "table losses says where packets were lost; RoCE flows retransmit lost packets after {} or a NAK",
+            timeouts::names(&run.config)
+        ),
         key: Vec::new(),
     }
 }

@@ -5,9 +5,10 @@ use unpause_sim::traffic::Transport;
 
 use crate::foreseen;
 use crate::measured::Measured;
+use crate::timeouts;
 
 /// Kind of a warning, what it says, and what to do.
-type Said = (&'static str, String, Option<&'static str>);
+type Said = (&'static str, String, Option<String>);
 
 /// Warnings about the entries of a run.
 pub(crate) fn of(measured: &Measured) -> Vec<Said> {
@@ -17,7 +18,8 @@ pub(crate) fn of(measured: &Measured) -> Vec<Said> {
         let counts = &mut counts[usize::from(flow.group)];
         counts.started += 1;
         counts.gave_up += u64::from(flow.gave_up);
-        counts.unfinished += u64::from(flow.size_bytes.is_some() && flow.fct.is_none());
+        let has_ended = flow.fct.is_some() || flow.gave_up;
+        counts.unfinished += u64::from(flow.size_bytes.is_some() && !has_ended);
     }
     let mut said = Vec::new();
     for (group, (name, counts)) in run.names.traffic.iter().zip(&counts).enumerate() {
@@ -63,7 +65,7 @@ fn unfinished(name: &str, counts: &Counts, is_udp: bool) -> Said {
         ),
     };
     let message = format!("{unfinished} of {started} flows of traffic `{name}` {how}");
-    ("unfinished-flows", message, Some(help))
+    ("unfinished-flows", message, Some(help.to_owned()))
 }
 
 fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Said {
@@ -73,16 +75,22 @@ fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Sa
     let first = times.filter_map(|flow| flow.gave_up_at).min();
     let (how, help) = match (first, run.config.host.retry_count) {
         (Some(first), Some(retries)) => (
+            match retries {
+                0 => format!(" after a timeout, first at {first}"),
+                _ => format!(
+                    " after {} timeouts in a row, first at {first}",
+                    u64::from(retries) + 1
+                ),
+            },
             format!(
-                ": {retries} {} were not acknowledged, first at {first}",
-                if retries == 1 { "retry" } else { "retries" }
+                "their queue pairs are in error, and the rest is never sent: see gave_up and timeouts in table flows; \
+                 host.retry_count, with {}, determines how long they try",
+                timeouts::names(&run.config)
             ),
-            "their queue pairs are in error, and the rest is never sent: see gave_up and timeouts in table flows; \
-             host.retry_count and host.retransmit_timeout determine how long they try",
         ),
         _ => (
             ": the peer did not answer".to_owned(),
-            "see timeouts in table flows; tcp.retries and tcp.syn_tries determine how often they try",
+            "see timeouts in table flows; tcp.retries and tcp.syn_tries determine how often they try".to_owned(),
         ),
     };
     let Counts {

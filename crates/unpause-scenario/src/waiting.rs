@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 use unpause_sim::followers::Followers;
+use unpause_sim::results::FlowRecord;
 
 use crate::foreseen::Foreseen;
 use crate::measured::Measured;
@@ -41,11 +42,20 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
         let entry = name(&following.entry);
         let waiting = all.saturating_sub(started + starts.len());
         if waiting > 0 {
+            let gave_up =
+                |flow: &&FlowRecord| flow.gave_up && following.after.contains(&flow.group);
+            let help = match results.flows.iter().filter(gave_up).count() {
+                0 => "a longer duration helps, unless the flows that they follow are stuck"
+                    .to_owned(),
+                _ => format!(
+                    "flows of `{after}` that gave up never end: a longer duration helps only if all wait for others"
+                ),
+            };
             found.push(warning(
                 format!(
                     "{waiting} of {all} flows of traffic `{entry}` never started, because flows of `{after}` that they follow had not ended"
                 ),
-                "a longer duration helps, unless the flows that they follow are stuck",
+                &help,
             ));
         }
         if let Some(first) = starts.iter().min() {

@@ -1,10 +1,9 @@
 //! What the reader of a result should know: drops, silence, knobs that did nothing.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::loss_recovery::Config as LossRecovery;
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, NodeKind, PfcThreshold, SwitchModel};
+use unpause_sim::config::{NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::results::{Awaits, FlowRecord, PortRecord};
 
 use crate::chance;
@@ -18,7 +17,7 @@ use crate::tables::Tables;
 use crate::text::setting::size;
 use crate::{
     link_failures, link_rates, long_paths, lossy_links, reordering, starved, storms, thresholds,
-    unequal_blocks, unfinished, waiting,
+    timeouts, unequal_blocks, unfinished, waiting,
 };
 
 /// Something to look at.
@@ -323,14 +322,15 @@ impl Found<'_> {
     /// Entries without a flow, and flows without an end.
     fn traffic(&mut self) {
         for (kind, message, help) in unfinished::of(self.measured) {
-            self.add(kind, message, help.map(Into::into));
+            self.add(kind, message, help);
         }
     }
 
     /// Flows that something lost has left waiting for what did not come before the end.
     fn stuck(&mut self) {
         let Measured { run, results, .. } = self.measured;
-        if results.ports.iter().all(|port| port.dropped_packets == 0) {
+        let drops = results.ports.iter().any(|port| port.dropped_packets > 0);
+        if !drops && results.losses.is_empty() {
             return;
         }
         for awaits in [Awaits::Ack, Awaits::Nic] {
@@ -367,7 +367,7 @@ impl Found<'_> {
                 "all that it may send has been sent",
                 format!(
                     "only the timeout recovers from a lost ACK or a lost last packet: set {} shorter than the run",
-                    timeouts(&run.config)
+                    timeouts::with_values(&run.config)
                 ),
             ),
             Awaits::Nic => (
@@ -425,7 +425,9 @@ impl Found<'_> {
             let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(xoff)));
             let message = match switch.lossless & run.config.data_priorities() {
                 0 => "no PAUSE was sent: no traffic has a lossless priority".to_owned(),
-                _ => format!("no PAUSE was sent: no ingress held more than {largest}{xoff}"),
+                _ => format!(
+                    "no PAUSE was sent: no ingress of a switch held more than {largest}{xoff}"
+                ),
             };
             self.add(never, message, None);
             self.is_note();
@@ -452,19 +454,5 @@ impl Found<'_> {
                 None,
             );
         }
-    }
-}
-
-/// The keys of RoCE's timeout, and what they are.
-fn timeouts(config: &Config) -> String {
-    match &config.scheme.loss_recovery {
-        LossRecovery::GoBackN => format!(
-            "host.retransmit_timeout (now {})",
-            config.host.retransmit_timeout
-        ),
-        LossRecovery::SelectiveRepeat(params) => format!(
-            "rto_low and rto_high of [scheme.selective-repeat] (now {} and {})",
-            params.rto_low, params.rto_high
-        ),
     }
 }

@@ -268,6 +268,97 @@ fn a_flow_that_waits_for_selective_repeat_is_named() {
     assert!(stuck("920us", "30us").is_empty());
 }
 
+/// The link of H1 fails for good while a flow comes to it.
+const LOST_LINK: &str = r#"
+duration = "5ms"
+
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "40Gbps"
+delay = "1us"
+
+[host]
+RETRIES
+
+[[scheme]]
+name = "PFC"
+congestion_control = "none"
+RECOVERY
+
+[[traffic]]
+name = "first"
+kind = "flow"
+from = "H0"
+to = "H1"
+size = "1MB"
+
+[[traffic]]
+name = "next"
+kind = "flow"
+from = "H0"
+to = "H2"
+size = "1MB"
+after = "first"
+after_end = "acknowledged"
+
+[[event]]
+kind = "down"
+link = "S0-H1"
+at = "50us"
+"#;
+
+/// Hints name the keys of the loss recovery in use, and do not promise that flows end which have given up.
+#[test]
+fn hints_about_a_lost_link_hold() {
+    let said = |retries: &str, recovery: &str| {
+        let text = LOST_LINK.replace("RETRIES", retries);
+        let outcome = run(&text.replace("RECOVERY", recovery));
+        let all = outcome.warnings.into_iter();
+        all.map(|it| (it.kind, it.help.unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let selective = "loss_recovery = \"selective-repeat\"";
+    let go_back = "host.retransmit_timeout";
+    let repeat = "rto_low and rto_high of [scheme.selective-repeat]";
+    for (recovery, has, lacks) in [("", go_back, repeat), (selective, repeat, go_back)] {
+        let retries = match recovery {
+            "" => "retry_count = 2\nretransmit_timeout = \"100us\"",
+            _ => "retry_count = 2",
+        };
+        let all = said(retries, recovery);
+        let of = |kind: &str| all.iter().find(|it| it.0 == kind).map(|it| it.1.as_str());
+        for kind in ["gave-up", "link-down"] {
+            let help = of(kind).expect("it is said");
+            assert!(
+                help.contains(has) && !help.contains(lacks),
+                "{kind}: {help}"
+            );
+        }
+        assert_eq!(of("unfinished-flows"), None);
+        assert!(of("waiting-flows").is_some_and(|it| it.contains("that gave up never end")));
+    }
+    // Nothing was dropped by a queue; the last ACK was on the wire that failed.
+    for (retries, recovery) in [
+        ("retransmit_timeout = \"1000s\"", ""),
+        (
+            "",
+            "loss_recovery = \"selective-repeat\"\nselective-repeat.rto_low = \"1000s\"\nselective-repeat.rto_high = \"1000s\"",
+        ),
+    ] {
+        let all = said(retries, recovery);
+        let of = |kind: &str| all.iter().find(|it| it.0 == kind).map(|it| it.1.as_str());
+        assert!(
+            of("stuck-flows").is_some_and(|it| it.contains("(now 1000s")),
+            "{all:?}"
+        );
+        assert!(
+            of("waiting-flows")
+                .is_some_and(|it| it.contains("unless the flows that they follow are stuck"))
+        );
+    }
+}
+
 /// The one timer of that NIC is not set for a flow beside it either.
 #[test]
 fn a_flow_whose_nic_sleeps_is_named() {

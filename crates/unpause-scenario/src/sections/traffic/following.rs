@@ -113,6 +113,22 @@ pub(crate) fn check(config: &Config, places: &[(u16, Range<usize>)], names: &Nam
     Problem::new(message).at(place, label).help(help).err()
 }
 
+/// What is wrong, what to write, and what to do where an entry waits for itself, by its own name or through others.
+fn circular(name: &str, names_itself: bool) -> [String; 3] {
+    let [label, help] = match names_itself {
+        true => [
+            "this is the entry itself",
+            "name another entry, or remove `after`",
+        ],
+        false => [
+            "each of these entries waits for the other",
+            "let one of them start at a fixed time: remove its `after`",
+        ],
+    };
+    let message = format!("traffic `{name}` waits for itself");
+    [message, label.into(), help.into()]
+}
+
 /// What is wrong, what to write at `after`, and what to do.
 fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
     let of_entry = |entry: u16| names.traffic[usize::from(entry)].as_str();
@@ -130,11 +146,10 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
             "here".into(),
             "correct that entry first".into(),
         ],
-        Why::NotThere | Why::Circle => [
-            format!("traffic `{name}` waits for itself"),
-            "each of these entries waits for the other".into(),
-            "let one of them start at a fixed time: remove its `after`".into(),
-        ],
+        Why::NotThere | Why::Circle => {
+            let names_itself = following.is_some_and(|it| it.after.contains(&wrong.entry));
+            circular(name, names_itself)
+        }
         Why::NeverEnds { after } => [
             format!("flows of `{}` have no size and never end", of_entry(*after)),
             format!("so `{name}` would never start"),
