@@ -6,14 +6,15 @@ there already, or that names a key as set which is not.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from unpause.data import capacity
 from unpause.data.result import Result, Run
 from unpause.data.setting import Setting, at_rate, in_bytes, in_ns
-from unpause.explanation import equal_links
+from unpause.explanation import measured
+from unpause.explanation.hashed import Hashed
+from unpause.explanation.measured import Port
 from unpause.explanation.trees import Tree, every_stop
 from unpause.text import rate, size, time
 
@@ -26,24 +27,6 @@ _WITH_SPEEDUP = ("cioq", "input-queued")
 _STORM = 4
 #: Utilisation from which on a link counts as full.
 _FULL = 0.95
-#: A NIC is idle below this part of what another one carried: ACKs of a host that sends as much come
-#: to less, and may have the priority of the data.
-_IDLE = 0.1
-#: More equal links than this are not gone through for each of many receivers.
-_MOST_RECEIVERS = 64
-
-
-class _Port(NamedTuple):
-    node: str
-    port: int
-    peer: str
-    priority: int
-    rate_bps: int
-    tx_bytes: int
-    marked: int
-    queue: int
-    paused_ns: float
-    pause_frames: int
 
 
 def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
@@ -56,16 +39,13 @@ class _Adviser:
     def __init__(self, result: Result, run: Run) -> None:
         self.run = run
         self.set = Setting(result, run)
-        names = ["node", "port", "peer", "priority", "rate_bps", "tx_bytes"]
-        names += ["marked_packets", "max_queue_bytes", "paused_ns", "pause_frames"]
-        table = run.columns("ports", names)
-        columns = [table.column(name).to_pylist() for name in table.column_names]
-        self.ports = [_Port(*row) for row in zip(*columns, strict=True)]
+        self.ports = measured.ports(run)
         flows = run.columns("flows", ["traffic", "src", "dst"])
         self.flows = set(
             zip(*(flows.column(name).to_pylist() for name in flows.column_names), strict=True)
         )
         self.hosts = {it for _, *ends in self.flows for it in ends}
+        self.hashed = Hashed(run, self.set, self.ports, self.flows)
         self.rates = capacity.rates(run)
         self.law = str(self.set.scheme.get("congestion_control", "none"))
         self.lossless = self.set.get("switch.lossless", [3])
@@ -82,8 +62,8 @@ class _Adviser:
             self._slowed,
             self._slow_link,
             self._busy,
-            self._collision,
-            self._idle_nic,
+            self.hashed.collision,
+            self.hashed.idle_nic,
             self._no_control,
             self._uncontrolled,
             self._kmin,
@@ -209,7 +189,7 @@ class _Adviser:
         quanta = float(self.set.get("pfc.pause_quanta", 65535))
         return quanta * 512e9 / link if link else 0.0
 
-    def _is_stopped(self, egress: _Port) -> bool:
+    def _is_stopped(self, egress: Port) -> bool:
         """Whether the switch sends PAUSE of the priority of one of its egresses."""
         at = egress.node, egress.priority
         return any(it.pause_frames for it in self.ports if (it.node, it.priority) == at)
@@ -330,78 +310,6 @@ class _Adviser:
             )
         return f"{want}: send less"
 
-    def _collision(self, tree: Tree) -> str | None:
-        """Flows hashed onto one of several equal links, of which others had room."""
-        root = tree.root
-        if root.peer is None or root.peer in self.hosts or root.node in self.hosts:
-            return None
-        wanted = {it.traffic for it in tree.culprits}
-        receivers = sorted({dst for traffic, _, dst in self.flows if traffic in wanted})
-        topology = self.set.get("topology", {})
-        links = equal_links.count(topology, root.node, root.peer, receivers[:_MOST_RECEIVERS])
-        if links < 2:
-            return None
-        level = equal_links.level(root.peer)
-        carried: dict[tuple[str, int], int] = {}
-        for it in self.ports:
-            if it.node == root.node and equal_links.level(it.peer) == level:
-                at = (it.peer, it.port)
-                carried[at] = carried.get(at, 0) + it.tx_bytes
-        ours = max((sent for (peer, _), sent in carried.items() if peer == root.peer), default=0)
-        rest = (sum(carried.values()) - ours) / (links - 1)
-        if rest > 2 / 3 * ours:
-            return None
-        return (
-            f"{root} is one of {links} equal links, and the hash put more of these flows on it "
-            f"than on the others, which carried {100 * rest / max(1, ours):.0f} % as much each: "
-            "spread them over more flows, or check with other seeds (--seeds)"
-        )
-
-    def _idle_nic(self, tree: Tree) -> str | None:
-        """Flows hashed onto one NIC of their receiver while another had nothing to do."""
-        root = tree.root
-        senders = {sender for it in tree.culprits for sender in it.sources}
-        if root.peer not in self.hosts or not senders:
-            return None
-        sprayed = self.set.get("host.spraying", "none") != "none"
-        if sprayed or self.run.table("link_changes").num_rows:
-            return None  # not the hash alone has decided it
-        topology = self.set.get("topology", {})
-        links = equal_links.nics(topology, root.node, root.peer, senders)
-        control = self.set.get("host.control_priority", 7)
-        carried: dict[str, Counter[int]] = {it: Counter() for it in links}
-        for it in self.ports:
-            if it.peer == root.peer and it.node in links and it.priority != control:
-                carried[it.node][it.port] += it.tx_bytes
-        ours = max(carried.get(root.node, Counter()).values(), default=0)
-        idle: list[tuple[str, int]] = []
-        for node, number in links.items():
-            unused = [0] * (number - len(carried[node]))
-            every = [*carried[node].values(), *unused]
-            idle += [(node, sent) for sent in every if sent < _IDLE * ours]
-        if not idle:
-            return None
-        total = sum(sent for _, sent in idle)
-        others = f"other NIC at {idle[0][0]}" if len(idle) == 1 else f"{len(idle)} other NICs"
-        return (
-            f"{root} carried {size(ours)} of data, and {root.peer}'s {others} "
-            f"{f'only {size(total)}' if total else 'nothing'}: the hash put "
-            f"{'hardly any' if total else 'none'} of these flows there; {self._to_spread(tree)}"
-        )
-
-    def _to_spread(self, tree: Tree) -> str:
-        """How to have the flows of a tree use several NICs, as their kind allows."""
-        names = [it.traffic for it in tree.culprits]
-        jobs = [it for it in self.set.get("job", []) if it.get("name") in names]
-        ways = []
-        if any(it.get("kind") == "flow" for it in self.set.traffic(names)):
-            ways.append("give them other source ports (source_port of [[traffic]])")
-        if jobs:
-            ways.append("give the job more connections (channels of [[job]])")
-        if len(jobs) < len(names):
-            ways.append("split each into several flows")
-        return ", or ".join(ways)
-
     def _no_control(self, tree: Tree) -> str | None:
         if self._has_control():
             return None
@@ -463,7 +371,7 @@ class _Adviser:
     def _has_control(self) -> bool:
         return self.law != "none" or self.set.scheme.get("tcp") is not None
 
-    def _here(self, tree: Tree) -> list[_Port]:
+    def _here(self, tree: Tree) -> list[Port]:
         return [
             it
             for it in self.ports

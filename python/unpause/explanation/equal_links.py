@@ -5,14 +5,30 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 #: Larger fabrics are not searched.
 _MOST_LINKS = 20_000
 
 
-def count(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable[str]) -> int:
-    """How many equal links `node` has, `node` -> `peer` among them; 1 if that is not known.
+class Equal(NamedTuple):
+    """Links of a switch by which flows could go equally well.
+
+    Attributes:
+        number: How many there are.
+        peers: The nodes at their other ends, or what the names of these begin with.
+    """
+
+    number: int
+    peers: frozenset[str]
+
+    def leads_to(self, node: str) -> bool:
+        """Whether one of the links leads there."""
+        return node in self.peers or level(node) in self.peers
+
+
+def found(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable[str]) -> Equal:
+    """The links that are equal to that from `node` to `peer`; only this one if that is not known.
 
     Args:
         topology: The scenario's table.
@@ -32,9 +48,10 @@ def count(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable
         ("fat-tree", "agg", "core"): ("agg_uplinks", half, ""),
     }.get((str(builder), level(node), level(peer)))
     if up is None:
-        return 1
+        return Equal(1, frozenset([peer]))
     key, default, parallel = up
-    return int(topology.get(key, default)) * int(topology.get(parallel, 1))
+    number = int(topology.get(key, default)) * int(topology.get(parallel, 1))
+    return Equal(number, frozenset([level(peer)]))
 
 
 def level(node: str) -> str:
@@ -75,16 +92,17 @@ def _leaves(rails: Mapping[str, Any]) -> int:
     return int(rails.get("tors", 1)) * segments * each
 
 
-def _explicit(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable[str]) -> int:
+def _explicit(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable[str]) -> Equal:
+    most = Equal(1, frozenset([peer]))
     if len(topology.get("link", [])) > _MOST_LINKS:
-        return 1
+        return most
     links, hosts = _links(topology), _hosts(topology)
-    most = 1
     for receiver in receivers:
         far = _distances(links, receiver, hosts)
         if node in far and far.get(peer, far[node]) == far[node] - 1:
-            ahead = [n for it, n in links[node].items() if far.get(it) == far[peer]]
-            most = max(most, sum(ahead))
+            ahead = {it: n for it, n in links[node].items() if far.get(it) == far[peer]}
+            if (number := sum(ahead.values())) > most.number:
+                most = Equal(number, frozenset(ahead))
     return most
 
 

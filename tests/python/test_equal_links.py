@@ -1,0 +1,161 @@
+"""Advice about one of several equal links: what put flows there, and whether others were up."""
+
+from __future__ import annotations
+
+import pytest
+
+import unpause
+from unpause.explanation import advice, causes
+from unpause.explanation.trees import Tree
+
+LEAF_SPINE = """
+builder = "leaf-spine"
+leaves = 2
+hosts_per_leaf = 2
+host_rate = "100Gbps"
+delay = "1us"
+"""
+DOWN = '[[event]]\nkind = "down"\nat = "{at}"\nlink = "{link}"\n'
+HASH = "the hash put more of these flows on it"
+
+
+def scenario(seed: int, *parts: str, topology: str = LEAF_SPINE + "spines = 2") -> str:
+    flows = "".join(
+        f'[[traffic]]\nname = "f{n}"\nkind = "flow"\nfrom = "H{n}"\nto = "H{n + 2}"\n'
+        for n in range(2)
+    )
+    return f"""
+seed = {seed}
+duration = "500us"
+[topology]
+{topology}
+[probes]
+causes = true
+[pfc]
+xoff = "50KB"
+[[scheme]]
+name = "PFC"
+{flows}
+""" + "\n".join(parts)
+
+
+def worst(source: str) -> tuple[str, Tree] | None:
+    """The advice about the worst tree, and that tree; None without PAUSE."""
+    result = unpause.run(source, progress=False)
+    [run] = result.runs_of("PFC")
+    trees = causes.of_run(run)
+    return (advice.of_run(result, run)(trees[0]), trees[0]) if trees else None
+
+
+def told(source: str) -> str:
+    found = worst(source)
+    assert found is not None
+    text, tree = found
+    assert (tree.kind, tree.root.node, str(tree.root.peer)[:5]) == ("incast", "leaf0", "spine")
+    return text
+
+
+@pytest.fixture(scope="module")
+def apart() -> int:
+    """A seed with which the hash puts the flows on two links."""
+    return next(seed for seed in range(1, 64) if worst(scenario(seed)) is None)
+
+
+@pytest.fixture(scope="module")
+def together() -> int:
+    """A seed with which the hash puts both on one."""
+    return next(seed for seed in range(1, 64) if worst(scenario(seed)))
+
+
+ROUTING = '[routing]\ndetection = "10us"'
+
+
+def test_a_link_that_is_down_is_named_in_place_of_the_hash(apart: int) -> None:
+    text = told(scenario(apart, ROUTING, DOWN.format(at="1us", link="leaf0-spine1")))
+    assert text == (
+        "leaf0->spine0 is one of 2 equal links, of which 1 was down, so that flows took the "
+        "other: repair it, or send less meanwhile"
+    )
+
+
+def test_several_links_that_are_down() -> None:
+    events = [DOWN.format(at="1us", link=f"leaf0-spine{n}") for n in (1, 3)]
+    four = LEAF_SPINE + "spines = 4"
+    found = (worst(scenario(seed, ROUTING, *events, topology=four)) for seed in range(1, 64))
+    text, tree = next(it for it in found if it)
+    assert text.startswith(f"{tree.root} is one of 4 equal links, of which 2 were down, so that "
+                           "flows took the others: repair them")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("at", "link"),
+    [
+        ("1us", "leaf1-spine1"),  # not one of the equal links
+        ("450us", "leaf0-spine1"),  # long after the congestion began
+    ],
+)
+def test_neither_is_blamed_where_another_link_failed(at: str, link: str, together: int) -> None:
+    assert HASH in told(scenario(together))
+    text = told(scenario(together, ROUTING, DOWN.format(at=at, link=link)))
+    assert "equal links" not in text
+
+
+def test_a_link_that_is_up_again_is_not_called_down(together: int) -> None:
+    down = DOWN.format(at="1us", link="leaf0-spine1")
+    text = told(
+        scenario(together, ROUTING, down, down.replace("down", "up").replace("1us", "60us"))
+    )
+    assert "equal links" not in text
+
+
+def test_a_slower_link_is_not_blamed_on_the_hash(together: int) -> None:
+    rate = '[[event]]\nkind = "rate"\nat = "1us"\nrate = "90Gbps"\nlink = "leaf0->spine{}"'
+    for spine in range(2):
+        assert HASH not in told(scenario(together, rate.format(spine)))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        '[switch]\nbalancing = "flowlet"',
+        '[host]\nspraying = "oblivious"\npaths = 2',
+    ],
+)
+def test_no_hash_is_blamed_that_did_not_choose(keys: str) -> None:
+    resent = 'name = "PFC"\nloss_recovery = "selective-repeat"'
+    sources = (scenario(seed, keys).replace('name = "PFC"', resent) for seed in range(1, 33))
+    found = [it[0] for source in sources if (it := worst(source))]
+    assert found
+    assert not any("equal links" in text for text in found)
+
+
+def test_switches_of_other_names_carry_their_part() -> None:
+    """Two flows on each of two links: neither has more than the other, whatever it is called."""
+    pairs = [("near", "left"), ("near", "right"), ("left", "far"), ("right", "far")]
+    pairs += [(f"H{n}", "near" if n < 4 else "far") for n in range(8)]
+    links = "\n".join(f'[[topology.link]]\na = "{a}"\nb = "{b}"' for a, b in pairs)
+    flows = "".join(
+        f'[[traffic]]\nname = "g{n}"\nkind = "flow"\nfrom = "H{n}"\nto = "H{n + 4}"\n'
+        for n in range(4)
+    )
+    topology = f"""
+builder = "explicit"
+hosts = "H0..H7"
+switches = ["near", "far", "left", "right"]
+rate = "100Gbps"
+delay = "1us"
+{links}
+"""
+    whole = scenario(1, topology=topology)
+    whole = whole[: whole.index("[[traffic]]")] + flows
+    for seed in range(1, 64):
+        source = whole.replace("seed = 1", f"seed = {seed}")
+        ports = unpause.run(source, progress=False).ports.to_pylist()
+        up = {it["peer"]: it["tx_bytes"] for it in ports if it["node"] == "near"
+              and it["priority"] == 3 and it["peer"] in ("left", "right")}  # fmt: skip
+        if len(up) == 2 and min(up.values()) > 0.9 * max(up.values()):
+            break
+    found = worst(source)
+    assert found is not None
+    assert found[1].root.node == "near"
+    assert "equal links" not in found[0]
