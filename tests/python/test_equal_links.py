@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import unpause
-from unpause.explanation import advice, causes
+from unpause.explanation import advice, causes, equal_links
 from unpause.explanation.trees import Tree
 
 LEAF_SPINE = """
@@ -13,6 +13,14 @@ builder = "leaf-spine"
 leaves = 2
 hosts_per_leaf = 2
 host_rate = "100Gbps"
+delay = "1us"
+"""
+RAILS = """
+builder = "rails"
+servers = 4
+gpus_per_server = 1
+servers_per_leaf = 2
+rate = "100Gbps"
 delay = "1us"
 """
 DOWN = '[[event]]\nkind = "down"\nat = "{at}"\nlink = "{link}"\n'
@@ -127,6 +135,39 @@ def test_no_hash_is_blamed_that_did_not_choose(keys: str) -> None:
     found = [it[0] for source in sources if (it := worst(source))]
     assert found
     assert not any("equal links" in text for text in found)
+
+
+def test_rails_have_equal_links_to_spines() -> None:
+    texts = []
+    for seed in range(1, 33):
+        found = worst(scenario(seed, topology=RAILS + "spines = 2"))
+        texts += [] if found is None else [found[0]]
+    assert 0 < len(texts) < 32
+    assert all("is one of 2 equal links, and the hash put more" in it for it in texts)
+
+
+@pytest.mark.parametrize(
+    ("keys", "number"),
+    [
+        ({"spines": 4}, 4),
+        ({"spines": 4, "uplinks": 3}, 12),
+        ({"spines": 4, "tors": 2}, 4),
+        ({"spines": 4, "tors": 2, "planes": 2}, 2),
+        ({"spines": 4, "tors": 2, "planes": 2, "uplinks": 3}, 6),
+    ],
+)
+def test_each_leaf_of_rails_has_the_spines_of_its_plane(keys: dict[str, int], number: int) -> None:
+    topology = {"builder": "rails", "servers": 4, "servers_per_leaf": 2, **keys}
+    found = equal_links.found(topology, "leaf1", "spine0", [])
+    assert found.number == number
+    assert found.leads_to("spine1")
+    assert not found.leads_to("H0")
+
+
+def test_links_from_spines_and_servers_have_no_equals() -> None:
+    topology = {"builder": "rails", "servers": 4, "servers_per_leaf": 2, "spines": 4}
+    for ends in (("spine0", "leaf0"), ("N0", "H0")):
+        assert equal_links.found(topology, *ends, ["H0"]).number == 1
 
 
 def test_switches_of_other_names_carry_their_part() -> None:

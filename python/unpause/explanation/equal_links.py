@@ -46,12 +46,15 @@ def found(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable
         ("clos", "leaf", "spine"): ("spines", 1, ""),
         ("fat-tree", "edge", "agg"): ("edge_uplinks", half, ""),
         ("fat-tree", "agg", "core"): ("agg_uplinks", half, ""),
+        ("rails", "leaf", "spine"): ("spines", 1, "uplinks"),
     }.get((str(builder), level(node), level(peer)))
     if up is None:
         return Equal(1, frozenset([peer]))
     key, default, parallel = up
     number = int(topology.get(key, default)) * int(topology.get(parallel, 1))
-    return Equal(number, frozenset([level(peer)]))
+    # Of two planes of spines, a leaf has links to one.
+    planes = int(topology.get("planes", 1)) if builder == "rails" else 1
+    return Equal(number // planes, frozenset([level(peer)]))
 
 
 def level(node: str) -> str:
