@@ -117,3 +117,39 @@ def test_bytes_that_a_slow_nic_holds_are_told_by_entry() -> None:
     assert second
     assert not first & second
     assert all(sum(it.share for it in tree.culprits) > 0.5 for tree in trees)
+
+
+SENT = 'sent PAUSE without need ([[event]] kind = "pause-storm")'
+SLOW = '\n[slow_receiver]\nhosts = "H1"\ndrain_rate = "1Gbps"\nxoff = "20KB"\n'
+STORM = '\n[[event]]\nkind = "pause-storm"\nnode = "H1"\nat = "100us"\nuntil = "{}"\n'
+#: So long a pause time that no watchdog is proposed.
+LONG = SCENARIO.replace("[pfc]", '[pfc]\npause_time = "500us"')
+
+
+def _advised(whole: str) -> set[str]:
+    """The advice about trees of NICs, without their names."""
+    result = unpause.run(whole, progress=False)
+    [run] = result.runs_of("PFC")
+    trees = [it for it in causes.of_run(run) if it.kind == "nic"]
+    of_tree = advice.of_run(result, run)
+    return {of_tree(it).replace(str(it.root), "NIC") for it in trees}
+
+
+@pytest.mark.parametrize("place", ['link = "H1->S1"', 'node = "H1"'])
+def test_a_nic_with_a_storm_is_not_called_slow(place: str) -> None:
+    event = STORM.format("600us").replace('node = "H1"', place)
+    said = f"look at H1: its NIC NIC {SENT}, while it accepted packets at the rate of its link"
+    assert _advised(LONG + FLOWS + event) == {said}
+
+
+def test_a_storm_without_end_lasts_for_the_run() -> None:
+    event = STORM.replace('until = "{}"\n', "")
+    assert all(SENT in it for it in _advised(LONG + FLOWS + event))
+
+
+def test_a_slow_nic_is_not_said_to_have_a_storm() -> None:
+    other = STORM.format("110us").replace("H1", "H0")
+    for event in ("", other):
+        said = _advised(LONG + FLOWS + SLOW + event)
+        assert "look at H1: its NIC NIC accepts less than its link delivers" in said
+        assert not any(SENT in it for it in said if "H1" in it)

@@ -147,9 +147,13 @@ class _Adviser:
 
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
-            return self._storm(tree) or (
-                f"look at {tree.root.node}: {_its_nic(tree)} accepts less than its link delivers"
-            )
+            said = "accepts less than its link delivers"
+            if self._has_event(tree):
+                said = (
+                    'sent PAUSE without need ([[event]] kind = "pause-storm"), while it accepted '
+                    "packets at the rate of its link"
+                )
+            return self._storm(tree) or f"look at {tree.root.node}: {_its_nic(tree)} {said}"
         return self._faster_switch(tree) if tree.kind == "switch" else None
 
     def _storm(self, tree: Tree) -> str | None:
@@ -177,6 +181,13 @@ class _Adviser:
             '[switch.watchdog] ports = "hosts", with detection_time and poll_interval that add up '
             f"to less than that, and a poll_interval of {time(poll)} or more"
         )
+
+    def _has_event(self, tree: Tree) -> bool:
+        """Whether the scenario has a PAUSE storm of the host, which then is no slow receiver."""
+        host = tree.root.node
+        storms = [it for it in self.set.get("event", []) if it.get("kind") == "pause-storm"]
+        ends = [it.get("node", it.get("link", "")).partition("->")[0] for it in storms]
+        return host in (it.strip() for it in ends)
 
     def _pause_ns(self, host: str) -> float:
         """For how long a PAUSE frame of a host asks (ns); 0 if that is not known."""
