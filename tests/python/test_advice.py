@@ -287,6 +287,18 @@ def test_a_nic_that_is_farther_away_is_not_advised() -> None:
     assert "NIC" not in text
 
 
+def test_no_hash_is_blamed_for_a_nic_that_flowlets_missed() -> None:
+    """S2 chooses between H0's NICs, by the hash unless it balances."""
+    links = ("H0-S0", "H0-S1", "S0-S2", "S1-S2", "H1-S2", "H2-S2", "H3-S2")
+    whole = two_nics(0, *links, senders="H1..H2").replace('"S0..S1"', '"S0..S2"')
+    whole = whole.replace('b = "S2"', 'b = "S2"\nrate = "400Gbps"')
+    for keys, is_hashed in (("", True), ('[switch]\nbalancing = "flowlet"', False)):
+        sources = (f"seed = {seed}\n{whole}\n{keys}" for seed in range(1, 33))
+        texts = [told(it)[1] for it in sources if sum(map(bool, used(it))) == 1]
+        assert texts
+        assert all(("H0's other NIC" in text) == is_hashed for text in texts)
+
+
 @pytest.mark.parametrize(("hosts", "found"), [("H0..H3", {"S0"}), ("H0..H2", {"S0", "S1"})])
 def test_hosts_are_no_way_to_another_nic(hosts: str, found: set[str]) -> None:
     """H3 is at two switches, but forwards only if it is a switch."""
