@@ -162,7 +162,10 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
     // A port that does not wait for the round trip of its link may be sending old frames again.
     let retry = config.switch.retry;
     let replays = retry.is_some_and(|it| it.replay_timer.is_some());
-    if by_egress || replays || !config.probes.pauses {
+    // There PAUSE for one priority stops the queue of another.
+    let mut overrides = config.switch.overrides.iter();
+    let maps = overrides.any(|it| it.pfc_to_queue.is_some());
+    if by_egress || replays || maps || !config.probes.pauses {
         return Ok(());
     }
     let mut series: BTreeMap<Queue, Vec<&PortSample>> = BTreeMap::new();
