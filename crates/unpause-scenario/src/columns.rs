@@ -66,7 +66,7 @@ columns! {
 columns! {
     /// One row for each flow.
     FLOWS:
-    "flow_id" "" "order of start within the run, from 0";
+    "flow_id" "" "number within the run, from 0: by start, then flows with `after` by entry";
     "traffic" "" "name of its `[[traffic]]` entry";
     "src" "" "sending host";
     "dst" "" "receiving host";
