@@ -1,8 +1,11 @@
 //! Links that lose frames to errors, from the file to what is said of it.
 
-use std::path::Path;
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+#[path = "common/told.rs"]
+mod told;
+
+use told::{messages, run};
 
 const SCENARIO: &str = r#"
 duration = "2ms"
@@ -23,17 +26,6 @@ from = "H0..H2"
 to = "H3"
 size = "1MB"
 "#;
-
-fn run(source: &str) -> Outcome {
-    let scenario = Scenario::parse(source, Path::new("test.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    execute(&scenario, &Options::default(), &NoProgress).unwrap()
-}
-
-fn messages(outcome: &Outcome) -> Vec<String> {
-    let said = outcome.warnings.iter();
-    said.map(|w| format!("{}: {}", w.kind, w.message)).collect()
-}
 
 /// Links with errors are told with what they lost, which table `losses` has; a later event ends them.
 #[test]
