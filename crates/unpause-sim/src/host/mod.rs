@@ -292,6 +292,7 @@ impl NodeModel for Host {
             window.inboxes.sort(self.id);
         }
         let mut arrival = window.inboxes.head(self.id);
+        let mut before = window.start;
         loop {
             if slow_path {
                 self.take_wakes(window);
@@ -305,9 +306,10 @@ impl NodeModel for Host {
             }
             // What is sampled of an idle host may come later.
             debug_assert!(
-                now >= window.start || now == self.sampling.at,
+                now >= before || now == self.sampling.at,
                 "an event comes too late"
             );
+            before = before.max(now);
             window.log.counts.events += 1;
             // Simultaneous events happen in this order, at NICs in that of their numbers: mechanisms want their timers first.
             if timer == now {

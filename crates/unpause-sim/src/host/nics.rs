@@ -160,13 +160,12 @@ impl Host {
     #[inline(never)]
     pub(super) fn enqueue_next(&mut self, now: Time, slot: u32, plan: &Plan<'_>) {
         let at_hand = self.number;
-        if let Some(nic) = self.nic_of_sender(slot, plan).filter(|nic| *nic != at_hand) {
-            self.turn_to(nic);
-            self.nic.end.busy_until = self.nic.end.busy_until.max(now);
-            self.enqueue(slot);
-            return self.turn_to(at_hand);
-        }
+        let nic = self.nic_of_sender(slot, plan);
+        self.turn_to(nic.unwrap_or(at_hand));
+        // It may have been idle for long, also where a PAUSE has just moved the flow here.
+        self.nic.end.busy_until = self.nic.end.busy_until.max(now);
         self.enqueue(slot);
+        self.turn_to(at_hand);
     }
 
     /// The NIC at hand stops sending `class`: sprayed flows that wait there go to their next NIC.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{loss_recovery, spraying};
 use unpause_sim::config::{Config, NodeId, PauseStorm, PortId, SlowReceiver};
@@ -304,6 +305,23 @@ fn threads_and_ranks_do_not_matter() {
             }
         }
     }
+}
+
+/// A flow that leaves a stopped NIC has no other one to go to, and stays. In a debug build hosts check the order of events.
+#[test]
+fn sprayed_flows_stay_where_all_nics_are_stopped() {
+    let mut config = config(two_planes(2), vec![sized(FROM, SLOW, 2_000_000)], ms(10));
+    config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+    config.host.spraying = spraying::Config::Oblivious(Default::default());
+    // Each PAUSE that repeats the one before finds the flow there.
+    config.switch.pfc.params.pause_time = PauseTime::Absolute(us(10));
+    config.switch.pfc.threshold = static_threshold(20_000);
+    let calm = run(&config);
+    config.events.storms = vec![storm(SLOW, None)];
+    let results = run(&config);
+    assert_complete(&results);
+    let late = fct(&results.flows[0]) - fct(&calm.flows[0]);
+    assert!(late + us(1) > us(200) && late < us(201), "{late}");
 }
 
 fn refusal(config: &Config) -> String {
