@@ -14,6 +14,9 @@ const PACKETS: (u64, u64) = (30, 500);
 /// So many times as long a run may be sampled as the scenario's.
 const LONGEST: u64 = 100;
 
+/// At most this many polls of a switch's watchdog in a run.
+const POLLS: u64 = 100_000;
+
 /// The fabric of `config` with some flows between its hosts, of which one may be stopped or held back by its own limit;
 /// none if there are not two hosts.
 pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
@@ -65,6 +68,15 @@ pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
     // The sampling interval of a short run would fill the memory in a long one.
     if dice.percent(70) || steady.stop > config.stop * LONGEST {
         steady.probes = Default::default();
+    }
+    // So would the polls of a short run take long in a long one.
+    let polls = |poll: Time| steady.stop.as_ps() / poll.as_ps();
+    if steady
+        .switch
+        .watchdog
+        .is_some_and(|it| polls(it.params.poll) > POLLS)
+    {
+        steady.switch.watchdog = None;
     }
     Some(steady)
 }
