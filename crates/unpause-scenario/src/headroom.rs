@@ -1,7 +1,7 @@
 //! Lossless packets that found no room beyond XOFF: why, and what their link needs.
 
 use unpause_protocols::flow_control::pfc;
-use unpause_sim::config::{Config, Link, NodeKind, SwitchModel};
+use unpause_sim::config::{Config, Link, NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::results::PortRecord;
 
 use crate::text::setting::size;
@@ -98,8 +98,14 @@ fn shared_or_input(config: &Config, link: &Link, needed: &str) -> (String, Strin
 /// What a link needs beyond XOFF, and by whose formula.
 fn needs(config: &Config, link: &Link) -> String {
     let frame = config.largest_frame_bytes() + config.fabric.framing_bytes;
+    let crosses = match config.switch.pfc.threshold {
+        PfcThreshold::Reserved { .. } => {
+            format!(", and with pfc.reserve {frame}B more for the frame that crosses it")
+        }
+        _ => String::new(),
+    };
     format!(
-        "by IEEE 802.1Q this link needs {} beyond XOFF (cable {}, frames {frame}B, reaction {})",
+        "by IEEE 802.1Q this link needs {} beyond XOFF (cable {}, frames {frame}B, reaction {}){crosses}",
         size(needed(config, link)),
         link.delay,
         config.switch.pfc.reaction,

@@ -33,7 +33,8 @@ keys! {
             "with `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority), used before shared memory. Switches then count as in HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes everything that would exceed it, whether PAUSE was sent or not"
             idle ("only a threshold on shared memory has it", "set `dynamic_shift` or `alpha`, or remove it");
         headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
-            "buffer for data that arrive after XOFF, for each port or by link rate"
+            "buffer for data that arrive after XOFF, for each port or by link rate. The default is one frame larger with \
+             `dynamic_shift` or `alpha`, for the frame that crosses XOFF; what is written here includes it if there is a `reserve`"
             idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         headroom_pool: Size = ["enough for all ports"]

@@ -290,7 +290,7 @@ impl<'a> Plan<'a> {
     /// Headroom of a lossless priority at an ingress port of switch `node`; that of an override where there is one.
     pub fn headroom_at(&self, node: NodeId, place: (PortId, u8)) -> u64 {
         match self.overrides(node).at(place, |it| it.headroom_bytes) {
-            Some(own) => self.crossing() + own,
+            Some(own) => self.crossing(true) + own,
             None => {
                 let link = &self.ports.transmitters_of(node)[usize::from(place.0)];
                 self.headroom(link.speed, link.delay)
@@ -388,26 +388,26 @@ impl<'a> Plan<'a> {
     /// delay. With a dynamic threshold it has room for one more frame: the one that crosses
     /// the threshold may find shared memory full.
     pub fn headroom(&self, speed: LinkSpeed, delay: Time) -> u64 {
-        let (pfc, crossing) = (&self.config.switch.pfc, self.crossing());
+        let pfc = &self.config.switch.pfc;
         let rate = speed.rate();
         if let Some(delays) = pfc.headroom_delays {
-            return crossing + speed.bytes_in(delay) * u64::from(delays);
+            return self.crossing(true) + speed.bytes_in(delay) * u64::from(delays);
         }
-        let set = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes);
-        let after_xoff = set.unwrap_or_else(|| {
-            let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
-            pfc::headroom(rate, delay, self.mtu_wire_bytes, frame, pfc.reaction)
-        });
-        crossing + after_xoff
+        if let Some(bytes) = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes) {
+            return self.crossing(true) + bytes;
+        }
+        let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
+        let after_xoff = pfc::headroom(rate, delay, self.mtu_wire_bytes, frame, pfc.reaction);
+        self.crossing(false) + after_xoff
     }
 
     /// Headroom for the frame that crosses the threshold.
-    fn crossing(&self) -> u64 {
+    fn crossing(&self, is_set: bool) -> u64 {
         match self.config.switch.pfc.threshold {
             PfcThreshold::Static { .. } => 0,
-            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes,
             // Whoever sets headroom so, means it to the byte.
-            PfcThreshold::Reserved { .. } => 0,
+            PfcThreshold::Reserved { .. } if is_set => 0,
+            PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. } => self.mtu_wire_bytes,
         }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::Config;
+use unpause_sim::config::{Config, PfcThreshold};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
@@ -71,6 +71,26 @@ proptest! {
         prop_assert_eq!(ingress.pause_events, 1);
     }
 
+    /// With a reserve, headroom takes the frame that crosses the threshold, too.
+    #[test]
+    fn the_default_is_enough_with_a_reserve(
+        gbps_index in 0usize..4,
+        delay_ns in 1u64..10_000,
+        reserve_bytes in prop_oneof![Just(0), 1u64..5_000],
+        phases in phases(),
+    ) {
+        let rate = gbps([10, 25, 40, 100][gbps_index]);
+        let mut config = starved(rate, Time::from_ns(delay_ns), phases);
+        config.switch.pfc.threshold = PfcThreshold::Reserved {
+            shift: 7,
+            reserve_bytes,
+            xon_gap_bytes: 0,
+        };
+        let results = run(&config);
+        prop_assert_eq!(results.totals.dropped_packets, 0);
+        prop_assert_eq!(port(&results, 0, 1, LOSSLESS).pause_events, 1);
+    }
+
     /// What is under way fills 3.9 frames beside the two of the formula: wherever in their frames
     /// the ends are, in the worst case all is needed but a fraction of a frame.
     #[test]
@@ -120,7 +140,7 @@ proptest! {
         let headroom = formula(rate, delay, 0, Time::ZERO);
         config.switch.lossy_queue_bytes = 1_000_000;
         config.switch.buffer_bytes = Some(4 * 2 * (headroom + FRAME) + 50_000);
-        config.switch.pfc.threshold = unpause_sim::config::PfcThreshold::Dynamic {
+        config.switch.pfc.threshold = PfcThreshold::Dynamic {
             shift,
             xon_gap_bytes: 2 * FRAME,
         };

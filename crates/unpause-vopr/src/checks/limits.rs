@@ -278,10 +278,17 @@ fn has_headroom(config: &Config) -> bool {
     match (&switch.model, switch.pfc.threshold) {
         (SwitchModel::SharedBuffer, _) => {
             let pfc = &switch.pfc;
+            // There headroom takes the frame that crosses XOFF, too.
+            let crossing = match pfc.threshold {
+                PfcThreshold::Reserved { .. } => frame,
+                _ => 0,
+            };
             let own = pfc.headroom_delays.is_some() || !pfc.headrooms.is_empty();
             switch.buffer_bytes.is_none()
                 && !own
-                && pfc.headroom_bytes.is_none_or(|bytes| bytes >= needed)
+                && pfc
+                    .headroom_bytes
+                    .is_none_or(|bytes| bytes >= needed + crossing)
         }
         (SwitchModel::Cioq(cioq), PfcThreshold::Static { xoff_bytes, .. }) => {
             let cell = u64::from(cioq.cell_bytes);
