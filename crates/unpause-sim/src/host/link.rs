@@ -40,6 +40,7 @@ impl Host {
         self.turn_to(nic);
         self.pending_pauses.forget(nic);
         self.set_rare();
+        self.repeat_xoff(now, window);
         self.obey(now, PendingPause::resume_all(now, nic), window);
         if self.nic.end.busy_until.is_never() {
             for class in 0..self.nic.classes.len() as u8 {

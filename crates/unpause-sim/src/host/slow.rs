@@ -4,6 +4,7 @@
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::units::Time;
 
+use super::nic::receive_buffer::ReceiveBuffer;
 use super::state::Host;
 use super::timer::{BufferTimer, Timer};
 use crate::engine::window::Window;
@@ -196,6 +197,27 @@ impl Host {
         let refresh = buffer.classes[usize::from(class)].ingress.next_timer();
         self.set_buffer_timer(refresh, BufferTimer::Refresh { class });
         self.send_pfc(now, window);
+    }
+
+    /// A direction of the link of the NIC at hand has failed or returned: an XOFF that it means is repeated, as soon as it can be.
+    #[cold]
+    pub(super) fn repeat_xoff(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        let Some(buffer) = &mut self.nic.buffer else {
+            return;
+        };
+        // A timer for when the port is free again is for nothing if it was set while the link was down.
+        buffer.waits = false;
+        let end = &mut self.nic.end;
+        if end.busy_until.is_never() {
+            (end.xoff, end.xon) = (0, 0);
+        }
+        for class in 0..self.nic.classes.len() as u8 {
+            let buffer = self.nic.buffer.as_ref();
+            let means = |it: &ReceiveBuffer| it.classes[usize::from(class)].ingress.is_xoff();
+            if window.plan.classes.is_lossless(class) && buffer.is_some_and(|it| means(it)) {
+                self.request_pfc(now, class, Action::Xoff, window);
+            }
+        }
     }
 
     /// Sends the PFC frames that are asked for, one now and the next when the port is free again: before

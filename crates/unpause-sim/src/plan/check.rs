@@ -341,16 +341,6 @@ fn check_events(config: &Config) -> Result<(), Invalid> {
         };
         return Err(Invalid::new("events.errors", why));
     }
-    if !events.links.is_empty() && !events.storms.is_empty() {
-        let message = "a PAUSE storm cannot be simulated where links fail";
-        let invalid = Invalid::new("events.storms", message);
-        return Err(invalid.and("events.links", "links fail or return here"));
-    }
-    if !events.links.is_empty() && config.host.slow_receiver.is_some() {
-        let message = "a slow receiver cannot be simulated where links fail";
-        let invalid = Invalid::new("slow_receiver.hosts", message);
-        return Err(invalid.and("events.links", "links fail or return here"));
-    }
     Ok(())
 }
 

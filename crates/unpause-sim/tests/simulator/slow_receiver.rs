@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Config, SlowReceiver};
+use unpause_sim::config::{Config, Direction, Events, LinkEvent, PauseStorm, SlowReceiver};
 use unpause_sim::results::{PortRecord, Results, RootKind};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
+use crate::ranks::assert_ranks_do_not_matter;
+use crate::threads::assert_threads_do_not_matter;
 
 const XOFF: u64 = 100_000;
 
@@ -154,6 +156,76 @@ fn threads_do_not_matter() {
         let go_on = &mut |_| ControlFlow::Continue(());
         let together = unpause_sim::run_threads(&config, threads, go_on);
         assert_eq!(alone, together.expect("the run is valid"));
+    }
+}
+
+/// The link of host 1 fails at 300 us and returns at 500 us.
+fn flap() -> Events {
+    let event = |at, up| LinkEvent {
+        at,
+        link: 0,
+        direction: Direction::Both,
+        up,
+    };
+    Events {
+        links: vec![event(us(300), false), event(us(500), true)],
+        ..Events::default()
+    }
+}
+
+/// The switch was stopped until the link failed, and from when it had returned to `last`, when the NIC sent XON.
+fn assert_stopped_twice(results: &Results, last: Time) {
+    let pauses: Vec<_> = results.pauses.iter().filter(|it| it.node == 0).collect();
+    let [first, second] = &pauses[..] else {
+        panic!("{pauses:?}");
+    };
+    let travel = us(1) + gbps(10).time_for(64);
+    assert_eq!((first.end, second.obeyed), (us(300), us(500) + travel));
+    assert_eq!(second.end, last + travel);
+}
+
+#[test]
+fn a_nic_above_xoff_says_so_again_when_its_link_returns() {
+    let mut config = one_flow(Rate::ZERO, Time::ZERO, us(900));
+    config.host.retransmit_timeout = us(200);
+    config.events = flap();
+    let results = run(&config);
+    let nic = nic(&results);
+    assert_eq!((nic.pause_events, nic.pause_frames), (1, 2));
+    assert_eq!(nic.headroom_dropped_packets, 0);
+    assert_complete(&results);
+    // What is above XON leaves from 900 us on, at 10 Gb/s; the first frame has waited for that.
+    let frames = (nic.max_ingress_bytes - XOFF / 2).div_ceil(FRAME);
+    let last = us(900) + gbps(10).time_for((frames - 1) * FRAME);
+    assert_stopped_twice(&results, last);
+    assert_threads_do_not_matter("slow where a link fails", &config);
+    assert_ranks_do_not_matter("slow where a link fails", &config);
+}
+
+/// Nor is an XON that was due in the meantime missed.
+#[test]
+fn a_storm_goes_on_when_its_link_returns() {
+    for (stop, times) in [(us(900), 2), (us(400), 1)] {
+        let mut config = one_flow(Rate::ZERO, Time::ZERO, Time::ZERO);
+        config.host.slow_receiver = None;
+        config.host.retransmit_timeout = us(200);
+        config.events = flap();
+        config.events.storms = vec![PauseStorm {
+            host: 1,
+            nic: None,
+            start: us(100),
+            stop,
+        }];
+        let results = run(&config);
+        assert_complete(&results);
+        assert_eq!(nic(&results).pause_frames, times);
+        if times == 2 {
+            assert_stopped_twice(&results, stop);
+        } else {
+            let ends: Vec<Time> = results.pauses.iter().map(|it| it.end).collect();
+            assert_eq!(ends, [us(300)]);
+        }
+        assert_threads_do_not_matter("a storm where a link fails", &config);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::dice::Dice;
 /// In one scenario of ten, lets one to three links fail, most of which return. `dice` are its own, so that all else stays
 /// what it was.
 pub fn events(sketch: &mut Sketch, dice: &mut Dice) {
-    if !dice.percent(10) || sketch.document.contains_key("slow_receiver") {
+    if !dice.percent(10) {
         return;
     }
     let ports = &sketch.ports;
@@ -147,14 +147,13 @@ pub fn rates(sketch: &mut Sketch, dice: &mut Dice) {
     }
 }
 
-/// In one scenario of twelve where PAUSE is obeyed and no link fails, lets one or two NICs, or all of a host, send PAUSE for some
+/// In one scenario of twelve where PAUSE is obeyed, lets one or two NICs, or all of a host, send PAUSE for some
 /// time; `dice` are its own, too.
 pub fn storms(sketch: &mut Sketch, dice: &mut Dice) {
     let document = &sketch.document;
     let flow_control = document.get("link").and_then(|it| it.get("flow_control"));
     let is_paused = !sketch.lossless.is_empty() && flow_control.is_none();
-    let fails = document.contains_key("routing") || document.contains_key("slow_receiver");
-    if !dice.percent(8) || !is_paused || fails {
+    if !dice.percent(8) || !is_paused {
         return;
     }
     let hosts: Vec<&String> = sketch.hosts.iter().map(|(host, _)| host).collect();
