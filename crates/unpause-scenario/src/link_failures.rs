@@ -27,13 +27,11 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     let mut found: Vec<Foreseen> = failures
         .iter()
         .take(MOST)
-        .map(|(at, wires)| told(run, failure(run, results, *at, wires)))
+        .map(|it| told(run, failure(run, results, it)))
         .collect();
     if failures.len() > MOST {
         let rest = &failures[MOST..];
-        let all = rest
-            .iter()
-            .map(|(at, wires)| lost(results, *at, wires, None));
+        let all = rest.iter().map(|it| lost(results, it, None));
         let (packets, data) = all.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         let message = format!(
             "{} more failures of links: {}",
@@ -58,21 +56,31 @@ fn told(run: &Run, message: String) -> Foreseen {
     }
 }
 
-/// Each time at which wires failed, and the ports that send by them: those of a link together.
-fn failures(results: &Results) -> Vec<(Time, Vec<Port>)> {
-    let mut found: BTreeMap<Time, Vec<Port>> = BTreeMap::new();
-    for change in &results.link_changes {
-        if let LinkChange::Wire {
-            at,
-            node,
-            port,
-            up: false,
-        } = *change
-        {
-            found.entry(at).or_default().push((node, port));
-        }
+/// Wires that failed together and returned together.
+struct Failure {
+    at: Time,
+    /// When they returned; never if they did not.
+    up: Time,
+    /// The ports that send by them.
+    wires: Vec<Port>,
+}
+
+/// Failures in order of time; both directions of a link that have the same fate are in the same one.
+fn failures(results: &Results) -> Vec<Failure> {
+    let wires = results.link_changes.iter().filter_map(|it| match *it {
+        LinkChange::Wire { at, node, port, up } => Some((at, (node, port), up)),
+        _ => None,
+    });
+    let mut found: BTreeMap<(Time, Time), Vec<Port>> = BTreeMap::new();
+    for (at, wire, _) in wires.clone().filter(|(_, _, up)| !up) {
+        let returns = wires.clone().filter(|it| it.2 && it.1 == wire && it.0 > at);
+        let up = returns.map(|it| it.0).min().unwrap_or(Time::NEVER);
+        found.entry((at, up)).or_default().push(wire);
     }
-    found.into_iter().collect()
+    let found = found.into_iter();
+    found
+        .map(|((at, up), wires)| Failure { at, up, wires })
+        .collect()
 }
 
 /// Packets, and those of them with data, as totals count them: the others are ACKs, notifications and PFC frames.
@@ -83,12 +91,12 @@ pub(crate) fn said(packets: u64, data: u64) -> String {
     }
 }
 
-/// Packets that these ports lost in a failure, and those of them with data.
-fn lost(results: &Results, at: Time, wires: &[Port], place: Option<LossPlace>) -> (u64, u64) {
+/// Packets that were lost in a failure, and those of them with data.
+fn lost(results: &Results, failure: &Failure, place: Option<LossPlace>) -> (u64, u64) {
     let own = |it: &&LossRecord| {
         !matches!(it.place, LossPlace::Switch | LossPlace::Error)
-            && it.since == at
-            && wires.contains(&(it.node, it.port))
+            && it.since == failure.at
+            && failure.wires.contains(&(it.node, it.port))
             && place.is_none_or(|place| it.place == place)
     };
     let own = results.losses.iter().filter(own);
@@ -97,9 +105,9 @@ fn lost(results: &Results, at: Time, wires: &[Port], place: Option<LossPlace>) -
     })
 }
 
-fn failure(run: &Run, results: &Results, at: Time, wires: &[Port]) -> String {
-    let (packets, data) = lost(results, at, wires, None);
-    let of = |place| lost(results, at, wires, Some(place)).0;
+fn failure(run: &Run, results: &Results, failure: &Failure) -> String {
+    let (packets, data) = lost(results, failure, None);
+    let of = |place| lost(results, failure, Some(place)).0;
     let (wire, queue, port) = (
         of(LossPlace::Wire),
         of(LossPlace::Queue),
@@ -119,42 +127,31 @@ fn failure(run: &Run, results: &Results, at: Time, wires: &[Port]) -> String {
         false => format!(" ({})", parts.join(", ")),
     };
     format!(
-        "{} down at {at}: {}{detail}, {}",
-        links(run, wires),
+        "{} down at {}: {}{detail}, {}",
+        links(run, &failure.wires),
+        failure.at,
         said(packets, data),
-        what_followed(results, at, wires)
+        what_followed(run, results, failure)
     )
 }
 
-/// When routes moved, and when the links returned.
-fn what_followed(results: &Results, at: Time, wires: &[Port]) -> String {
-    let returned = results
-        .link_changes
-        .iter()
-        .find_map(|change| match *change {
-            LinkChange::Wire {
-                at: when,
-                node,
-                port,
-                up: true,
-            } if when > at && wires.contains(&(node, port)) => Some(when),
-            _ => None,
-        });
-    let moved = results
-        .link_changes
-        .iter()
-        .find_map(|change| match *change {
-            LinkChange::Routes { at: when } if when >= at => Some(when),
-            _ => None,
-        });
-    let moved = moved.filter(|moved| returned.is_none_or(|returned| *moved <= returned));
-    let moved = match moved {
+/// When routes moved because of a failure, and when its links returned.
+fn what_followed(run: &Run, results: &Results, failure: &Failure) -> String {
+    let events = &run.config.events;
+    // At its ends, or, if nothing leads around it there, everywhere.
+    let at_ends = failure.at.saturating_add(events.detection);
+    let due = [at_ends, at_ends.saturating_add(events.convergence)];
+    let mut moved = results.link_changes.iter().filter_map(|it| match *it {
+        LinkChange::Routes { at } if due.contains(&at) && at <= failure.up => Some(at),
+        _ => None,
+    });
+    let moved = match moved.next() {
         Some(moved) => format!("routes changed at {moved}"),
         None => "routes did not change".to_owned(),
     };
-    match returned {
-        Some(returned) => format!("{moved}, up again at {returned}"),
-        None => format!("{moved}, not up again"),
+    match failure.up {
+        Time::NEVER => format!("{moved}, not up again"),
+        up => format!("{moved}, up again at {up}"),
     }
 }
 

@@ -19,19 +19,19 @@ const MOST: usize = 6;
 /// An egress port.
 type Port = (NodeId, PortId);
 
-/// Links that came to have a rate at a time, by that and by their rate in the topology.
-type Changes = BTreeMap<(Time, Rate, Rate), Vec<Port>>;
+/// From when to when links had a rate, and theirs in the topology: those that had them together.
+type Changes = BTreeMap<(Time, Time, Rate, Rate), Vec<Port>>;
 
-/// A message for each time at which links came to have a lower rate than the topology's.
+/// A message for each time for which links had a lower rate than the topology's.
 pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     let Measured { run, results, .. } = measured;
     let changes = changes(&run.config.fabric, results);
-    let slower = changes.iter().filter(|((_, rate, own), _)| rate < own);
+    let slower = changes.iter().filter(|((_, _, rate, own), _)| rate < own);
     let mut found: Vec<String> = slower
-        .map(|((at, rate, own), wires)| {
-            let until = match ended(results, *at, wires) {
-                Some(end) => format!("until {end}"),
-                None => "until the end".to_owned(),
+        .map(|((at, end, rate, own), wires)| {
+            let until = match *end {
+                Time::NEVER => "until the end".to_owned(),
+                end => format!("until {end}"),
             };
             format!("{} at {rate} of {own} from {at} {until}", links(run, wires))
         })
@@ -66,7 +66,9 @@ fn changes(fabric: &Fabric, results: &Results) -> Changes {
         } = *change
         {
             let own = own[node as usize][usize::from(port)];
-            found.entry((at, rate, own)).or_default().push((node, port));
+            let end = ended(results, at, (node, port));
+            let wires = found.entry((at, end, rate, own)).or_default();
+            wires.push((node, port));
         }
     }
     found
@@ -83,11 +85,12 @@ fn own_rates(fabric: &Fabric) -> Vec<Vec<Rate>> {
     rates
 }
 
-/// When one of these links next had another rate.
-fn ended(results: &Results, from: Time, wires: &[Port]) -> Option<Time> {
+/// When a link next had another rate; never if it did not.
+fn ended(results: &Results, from: Time, wire: Port) -> Time {
     let next = results.link_changes.iter().filter_map(|it| match *it {
-        LinkChange::Rate { at, node, port, .. } if wires.contains(&(node, port)) => Some(at),
+        LinkChange::Rate { at, node, port, .. } if (node, port) == wire => Some(at),
         _ => None,
     });
-    next.filter(|at| *at > from).min()
+    let later = next.filter(|at| *at > from);
+    later.min().unwrap_or(Time::NEVER)
 }

@@ -14,9 +14,11 @@ pub(crate) const KIND: &str = "frame-errors";
 /// So many are told one by one.
 const MOST: usize = 6;
 
-/// Links that came to have the same errors at the same time.
+/// Links that had the same errors at the same time.
 struct Lossy {
     at: Time,
+    /// When they changed; never if they did not.
+    end: Time,
     errors: FrameErrors,
     /// Ports that send by them.
     wires: Vec<(NodeId, PortId)>,
@@ -34,7 +36,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
             format!(
                 "errors on {} from {}, {}: {}",
                 links(run, &it.wires),
-                begin(it.at),
+                span(it.at, it.end),
                 shown(&it.errors),
                 said(packets, data)
             )
@@ -80,19 +82,31 @@ fn lossy(results: &Results) -> Vec<Lossy> {
             continue;
         }
         let wire = (node, port);
+        let end = ended(results, at, wire);
         match found
             .iter_mut()
-            .find(|it| it.at == at && it.errors == errors)
+            .find(|it| (it.at, it.end, it.errors) == (at, end, errors))
         {
             Some(same) => same.wires.push(wire),
             None => found.push(Lossy {
                 at,
+                end,
                 errors,
                 wires: vec![wire],
             }),
         }
     }
     found
+}
+
+/// When the errors of a link next changed; never if they did not.
+fn ended(results: &Results, from: Time, wire: (NodeId, PortId)) -> Time {
+    let next = results.link_changes.iter().filter_map(|it| match *it {
+        LinkChange::Errors { at, node, port, .. } if (node, port) == wire => Some(at),
+        _ => None,
+    });
+    let later = next.filter(|at| *at > from);
+    later.min().unwrap_or(Time::NEVER)
 }
 
 /// Packets that these links lost while they had these errors, and those of them with data.
@@ -105,10 +119,14 @@ fn lost(results: &Results, of: &Lossy) -> (u64, u64) {
     })
 }
 
-fn begin(at: Time) -> String {
-    match at {
-        Time::ZERO => "the start on".to_owned(),
-        _ => format!("{at} on"),
+fn span(at: Time, end: Time) -> String {
+    let begin = match at {
+        Time::ZERO => "the start".to_owned(),
+        _ => at.to_string(),
+    };
+    match end {
+        Time::NEVER => format!("{begin} on"),
+        _ => format!("{begin} until {end}"),
     }
 }
 

@@ -34,7 +34,7 @@ fn errors_of_links_are_told() {
         "\n[[event]]\nkind = \"error-rate\"\nlink = \"H0->S0\"\nuntil = \"300us\"\nber = 1e-6\n";
     let outcome = run(&format!("{SCENARIO}{errors}"));
     let said = messages(&outcome);
-    let begin = "frame-errors: errors on H0->S0 from the start on, each bit with probability 1e-6, without FEC: ";
+    let begin = "frame-errors: errors on H0->S0 from the start until 300us, each bit with probability 1e-6, without FEC: ";
     let of_link: Vec<&String> = said
         .iter()
         .filter(|it| it.starts_with("frame-errors"))
