@@ -71,10 +71,11 @@ class Facts:
 
     @cached_property
     def paused(self) -> dict[tuple[str, str], float]:
-        """By who paused whom for how long, ns; parallel links and priorities added up."""
+        """By who paused whom for how long, ns: of parallel links and priorities the longest."""
         found: dict[tuple[str, str], float] = defaultdict(float)
         for row in self.ports:
-            found[row["peer"], row["node"]] += row["paused_ns"]
+            link = row["peer"], row["node"]
+            found[link] = max(found[link], row["paused_ns"])
         return dict(found)
 
     def paused_of(self, priority: int, link: tuple[str, str] | None = None) -> float:

@@ -200,3 +200,13 @@ delay = "1us"
     assert found is not None
     assert found[1].root.node == "near"
     assert "equal links" not in found[0]
+
+
+def test_links_are_equal_only_for_all_receivers() -> None:
+    """Hosts A1 and A2 are at the switch A; R1 is behind both switches."""
+    pairs = [("H0", "S0"), ("S0", "A"), ("S0", "B"), ("A", "S1"), ("B", "S1"), ("A1", "A"),
+             ("A2", "A"), ("R1", "S1")]  # fmt: skip
+    topology = {"builder": "explicit", "hosts": ["H0", "A1", "A2", "R1"],
+                "link": [{"a": a, "b": b} for a, b in pairs]}  # fmt: skip
+    for receivers, number in ((["R1"], 2), (["A1"], 1), (["A1", "R1"], 1), (["R1", "A2"], 1)):
+        assert equal_links.found(topology, "S0", "A", receivers).number == number

@@ -410,3 +410,21 @@ def test_flows_that_wait_for_their_timeout_are_no_hit_yet() -> None:
     assert flap_lines.short(told) == (
         "until the end no flow sent packets again after R1-S1 failed, none gave up"
     )
+
+
+def test_flows_that_had_ended_before_are_no_hit(builder: Builder) -> None:
+    run = builder.run("PFC")
+    builder.rows["runs"][run] |= {"simulated_ns": 10 * MS, "dropped_packets": 2}
+    for change, at in (("down", 5.0), ("up", 6.0)):
+        builder.add("link_changes", run=run, scheme="PFC", time_ns=at * MS, change=change,
+                    node="S0", peer="S1", port=0)  # fmt: skip
+    builder.add("losses", run=run, scheme="PFC", reason="link", place="queue", since_ns=5.0 * MS,
+                node="S0", peer="S1", port=0, priority=3, packets=2, data_packets=2)  # fmt: skip
+    for start, fct in ((0.0, 4.0), (1.0, 8.0), (2.0, None)):
+        builder.flow(run, "F", start_ns=start * MS, fct_ns=fct and fct * MS,
+                     retransmitted_packets=7, transport="roce", size_bytes=1_000)  # fmt: skip
+    found = flaps.of_run(builder.only_run())
+    assert found is not None
+    assert (found.resent, found.resent_packets) == ({1, 2}, 14)
+    said = flap_lines.short(found)
+    assert said == "2 of 3 flows sent packets again after S0->S1 failed, none gave up"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import unpause
 from conftest import Builder
 from unpause import NothingToDraw, figures
 from unpause.commands import explain
@@ -82,6 +83,16 @@ def test_without_pause_no_link_is_blamed(builder: Builder) -> None:
     [it] = lateness.of_run(builder.only_run())
     assert "20 % longer than the median" in lateness.sentence(it)
     assert lateness.sentence(it).endswith("100 us; no link on its path was paused meanwhile.")
+
+
+def test_after_routes_have_changed_no_path_is_known(builder: Builder) -> None:
+    run = job(builder)
+    builder.add("link_changes", run=run, scheme="PFC", time_ns=250 * US, change="routes")
+    paused(builder, run, "S0->H0", 300, 400)
+    [it] = lateness.of_run(builder.only_run())
+    assert it.delayed is not None
+    assert it.delayed.paused is None
+    assert lateness.sentence(it).endswith(" by 100 us.")
 
 
 def test_what_takes_twice_as_long_is_no_percentage(builder: Builder) -> None:
@@ -282,3 +293,93 @@ def test_jobs_are_drawn_only_where_there_are_any(builder: Builder, tmp_path: Pat
         "job-bandwidth",
     ]
     assert figures.save(figures.draw(builder.result(), "job-timeline"), tmp_path, "a").is_file()
+
+
+TWO_INCASTS = """
+duration = "4ms"
+[topology]
+builder = "two-switch"
+left = ["H0", "H1"]
+right = ["R0", "R1", "R2", "B0", "B1", "B2"]
+rate = "100Gbps"
+delay = "1us"
+bottleneck_rate = "100Gbps"
+[pfc]
+xoff = "64KB"
+[probes]
+causes = true
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "first"
+kind = "flow"
+from = ["H1", "B0", "B1", "B2"]
+to = "R1"
+size = "3MB"
+[[traffic]]
+name = "second"
+kind = "flow"
+from = ["H1", "B0", "B1", "B2"]
+to = "R2"
+size = "500KB"
+start = "2ms"
+[[job]]
+name = "job"
+ranks = ["H0", "R0"]
+start = "2ms"
+collective = "send-receive"
+size = "1MB"
+"""
+
+
+def delayed(source: str) -> lateness.Delayed:
+    result = unpause.run(source, progress=False)
+    [found] = lateness.of_run(result.runs_of("PFC")[0])
+    assert found.delayed is not None
+    return found.delayed
+
+
+def test_the_cause_is_one_of_the_time_of_the_message() -> None:
+    """The first incast paused the same links, for longer, and was over a millisecond before."""
+    worst = delayed(TWO_INCASTS)
+    assert worst.start_ns >= 2e6
+    assert {it.link: it.because for it in worst.paused} == {
+        "H0->S0": "incast at S1->R2",
+        "S0->S1": "incast at S1->R2",
+    }
+
+
+def test_of_parallel_links_the_one_paused_longest_is_told() -> None:
+    links = "".join(
+        f'[[topology.link]]\na = "{host}"\nb = "{switch}"\n'
+        for switch, hosts in (("S0", "H0 H1 H2 H3"), ("S1", "R0 R1 R2 B0 B1 B2"))
+        for host in hosts.split()
+    )
+    begin, end = TWO_INCASTS.index("builder"), TWO_INCASTS.index("[pfc]")
+    parallel = f"""
+builder = "explicit"
+hosts = ["H0", "H1", "H2", "H3", "R0", "R1", "R2", "B0", "B1", "B2"]
+switches = ["S0", "S1"]
+rate = "100Gbps"
+delay = "1us"
+{links}
+[[topology.link]]
+a = "S0"
+b = "S1"
+parallel = 2
+"""
+    source = TWO_INCASTS[:begin] + parallel + TWO_INCASTS[end:]
+    source = source.replace('"H1", "B0"', '"H1", "H2", "H3", "B0"').replace('start = "2ms"', "")
+    worst = delayed(source)
+    lasted = worst.end_ns - worst.start_ns
+    told = {it.link: it for it in worst.paused}
+    assert 0 < told["S0->S1"].paused_ns <= lasted
+    assert not told["S0->S1"].certain
+    # Both links were paused.
+    whole = unpause.run(source, progress=False).runs_of("PFC")[0]
+    pauses = [
+        min(it["end_ns"], worst.end_ns) - max(it["start_ns"], worst.start_ns)
+        for it in whole.table("pauses").to_pylist()
+        if (it["node"], it["peer"]) == ("S0", "S1")
+    ]
+    assert sum(it for it in pauses if it > 0) > told["S0->S1"].paused_ns

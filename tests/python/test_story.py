@@ -361,3 +361,116 @@ step = 1
     ):
         [(_, sentence)] = sentences.of_result(unpause.run(text, progress=False))
         assert said in sentence
+
+
+ONE_SWITCH = """
+duration = "1ms"
+topology = { builder = "single-switch", hosts = 6, rate = "100Gbps", delay = "1us" }
+[[scheme]]
+name = "PFC"
+"""
+
+INCAST = """
+[[traffic]]
+name = "incast"
+kind = "burst"
+from = "H1..H3"
+to = "H0"
+size = "300KB"
+"""
+
+
+def entry(name: str, keys: str) -> str:
+    return f'[[traffic]]\nname = "{name}"\nkind = "flow"\n{keys}\n'
+
+
+def said_of(source: str) -> str:
+    [(_, sentence)] = sentences.of_result(unpause.run(source, progress=False))
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("keys", "flows"),
+    [
+        ('kind = "flow"\nstop = "100us"', "elsewhere, which does not use that link,"),
+        ('kind = "flow"\nstart = "800us"', "elsewhere, which does not use that link,"),
+        ('kind = "on-off"\non = "50us"\noff = "150us"', "5 flows that do not use that link"),
+        ('kind = "on-off"\non = "50us"\noff = "950us"\nstop = "40us"', "elsewhere, which"),
+    ],
+)
+def test_goodput_is_of_the_time_in_which_flows_send(keys: str, flows: str) -> None:
+    """95.4 Gb/s is the payload of 100 Gb/s."""
+    other = f'[[traffic]]\nname = "elsewhere"\nfrom = "H4"\nto = "H5"\n{keys}\n'
+    result = unpause.run(ONE_SWITCH + INCAST + other + "watch = true\n", progress=False)
+    [(_, sentence)] = sentences.of_result(result)
+    assert flows in sentence
+    [[told]] = story.of_result(result).values()
+    for past in told.past:
+        assert past.goodput_bps == pytest.approx(95.4e9, rel=0.02)
+    [watched] = told.watched
+    assert watched.goodput_bps == pytest.approx(95.4e9, rel=0.02)
+
+
+def test_flows_with_different_settings_are_not_called_identical() -> None:
+    two = 'from = "H{}"\nto = "H0"\nsize = "1MB"\n'
+    same = ONE_SWITCH + entry("both", 'from = ["H1", "H2"]\nto = "H0"\nsize = "1MB"')
+    for more in ("", 'rate_limit = "10Gbps"', "priority = 4", 'extra_delay = "90us"'):
+        text = ONE_SWITCH + entry("a", two.format(1)) + entry("b", two.format(2) + more)
+        assert "identical" not in said_of(text)
+    assert "identical" not in said_of(same)
+    # A NIC with half of the rate, and a flow that is alike.
+    held = '[[event]]\nat = "0s"\nlink = "H2-S0"\nkind = "rate"\nrate = "20Gbps"\n'
+    assert "among 2 identical flows the slowest took " in said_of(same + held)
+
+
+def test_flows_with_limits_are_not_said_to_share_unfairly() -> None:
+    probes = '[probes]\ninterval = "10us"\n'
+    flow = 'from = "H{}"\nto = "H0"\nrecord = true\n'
+    for more in ('rate_limit = "10Gbps"', 'offered = "10Gbps"', "priority = 5"):
+        text = ONE_SWITCH + probes + entry("a", flow.format(1)) + entry("b", flow.format(2) + more)
+        assert "fair" not in said_of(text)
+    text = ONE_SWITCH + probes + entry("a", flow.format(1)) + entry("b", flow.format(2))
+    assert "the 2 recorded flows shared their link fairly from the start" in said_of(text)
+
+
+REROUTE = """
+duration = "1ms"
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+host_rate = "100Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "into"
+kind = "flow"
+from = ["H0", "H1"]
+to = ["H3", "H4"]
+[[traffic]]
+name = "back"
+kind = "flow"
+from = "H5"
+to = "H2"
+"""
+
+
+def test_after_a_reroute_no_flow_is_said_to_avoid_a_link() -> None:
+    said = said_of(REROUTE)
+    assert "while flows that may use it were active" in said
+    assert "use that link" in said
+    down = '[[event]]\nat = "100us"\nlink = "leaf0-spine0"\nkind = "down"\n'
+    assert "use that link" not in said_of(REROUTE + down)
+
+
+def test_pauses_of_several_priorities_are_not_added_up() -> None:
+    storm = '[[event]]\nkind = "pause-storm"\nnode = "H0"\nat = "0s"\n'
+    flows = entry("a", 'from = "H1"\nto = "H0"\npriority = 3')
+    flows += entry("b", 'from = "H2"\nto = "H0"\npriority = 4')
+    both = ONE_SWITCH.replace("[[scheme]]", "switch = { lossless = [3, 4] }\n[[scheme]]")
+    said = said_of(both + storm + flows)
+    assert said.startswith("the NIC of H0 paused S0 for up to 999 us (2 PAUSEs), S0 paused H1 for ")
+    alone = ONE_SWITCH + storm + entry("a", 'from = "H1"\nto = "H0"')
+    assert said_of(alone).startswith("the NIC of H0 paused S0 for 999 us (")

@@ -317,7 +317,7 @@ columns! {
     "placement_cost" "" "`alone_ns / packed_ns`: how much longer it takes alone where it was placed";
     "critical_excess_ns" "ns"
         "mean over iterations of the `excess_ns` on their critical paths, as in `critical`; null without rows there";
-    "straggler" "" "rank that ended last most often; null as before";
+    "straggler" "" "rank that ended last most often; null as before, and if half of the ranks ended together with the last one in every iteration";
     "straggler_host" "" "its host; null as before";
 }
 

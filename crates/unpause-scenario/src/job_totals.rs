@@ -170,7 +170,8 @@ pub(crate) fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> 
             mean(&values)
         };
         let mut last: BTreeMap<u32, usize> = BTreeMap::new();
-        for it in &counted {
+        // If half of the ranks end together with the last one, none is late.
+        for it in counted.iter().filter(|it| it.median_end < it.end) {
             *last.entry(it.last_rank).or_default() += 1;
         }
         let straggler = last

@@ -422,3 +422,17 @@ fn the_times_of_iterations_add_up_to_that_of_the_job() {
         assert!(own.windows(2).all(|it| to[it[0]] == from[it[1]]));
     }
 }
+
+/// In a ring of equal links all ranks end together; with compute that differs one ends last.
+#[test]
+fn ranks_that_end_together_have_no_straggler() {
+    let ring = "ranks = 8\ncollective = \"all-reduce\"\nsize = \"8MB\"\niterations = 3";
+    let late = format!("{ring}\ncompute = \"100us\"\njitter = \"50%\"");
+    for (job, is_known) in [(ring, false), (&late, true)] {
+        let tables = outcome(&on_a_star(job), 1).tables;
+        for column in ["straggler", "straggler_host"] {
+            let column = &tables.jobs[column];
+            assert_eq!(column.is_valid(0), is_known, "{job}");
+        }
+    }
+}

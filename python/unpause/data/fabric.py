@@ -45,7 +45,7 @@ class Port(NamedTuple):
 
 @dataclass
 class Totals:
-    """What an egress did in a run, priorities added up; the longest queue also by priority."""
+    """What an egress did in a run, priorities added up; some of it also by priority."""
 
     rate_bps: int = 0
     tx_bytes: int = 0
@@ -53,6 +53,7 @@ class Totals:
     pause_events: int = 0
     paused_ns: float = 0.0
     queues: dict[int, int] = field(default_factory=dict)
+    paused_by_priority: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Fabric:
             found.queues[priority] = queue
             found.pause_events += events
             found.paused_ns += paused
+            found.paused_by_priority[priority] = paused
         return cls(ports, _paths(run, [(port.node, port.peer) for port in ports]))
 
     @property

@@ -96,17 +96,19 @@ def _leaves(rails: Mapping[str, Any]) -> int:
 
 
 def _explicit(topology: Mapping[str, Any], node: str, peer: str, receivers: Iterable[str]) -> Equal:
-    most = Equal(1, frozenset([peer]))
+    """The links that all of the receivers beyond that link can be reached by."""
+    only = Equal(1, frozenset([peer]))
     if len(topology.get("link", [])) > _MOST_LINKS:
-        return most
+        return only
     links, hosts = _links(topology), _hosts(topology)
+    common: dict[str, int] | None = None
     for receiver in receivers:
         far = _distances(links, receiver, hosts)
         if node in far and far.get(peer, far[node]) == far[node] - 1:
             ahead = {it: n for it, n in links[node].items() if far.get(it) == far[peer]}
-            if (number := sum(ahead.values())) > most.number:
-                most = Equal(number, frozenset(ahead))
-    return most
+            both = ahead if common is None else {it: ahead[it] for it in common if it in ahead}
+            common = both
+    return Equal(sum(common.values()), frozenset(common)) if common else only
 
 
 def _links(topology: Mapping[str, Any]) -> dict[str, dict[str, int]]:

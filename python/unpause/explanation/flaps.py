@@ -107,7 +107,7 @@ class Flaps:
     Attributes:
         outages: In order of time.
         flows: How many flows there were.
-        resent: Numbers of the flows that sent packets again.
+        resent: Numbers of the flows that sent packets again, without those that had ended before.
         resent_packets: How many packets in all.
         gave_up: Numbers of the flows whose sender gave up.
         deaf: How many flows never send a packet again, because they are UDP.
@@ -148,9 +148,12 @@ def of_run(run: Run) -> Flaps | None:
     """The outages of a run; None if no link failed."""
     if (outages := _outages(run)) is None:
         return None
-    names = ["flow_id", "retransmitted_packets", "gave_up", "transport"]
+    names = ["flow_id", "retransmitted_packets", "gave_up", "transport", "start_ns", "fct_ns"]
     flows = run.table("flows").select(names)
-    resent = flows.filter(pc.greater(flows["retransmitted_packets"], 0))
+    ends = pc.add(flows["start_ns"], flows["fct_ns"])
+    had_ended = pc.fill_null(pc.less(ends, min(it.down_ns for it in outages)), False)
+    again = pc.greater(flows["retransmitted_packets"], 0)
+    resent = flows.filter(pc.and_(again, pc.invert(had_ended)))
     given_up = flows.filter(pc.equal(flows["gave_up"], 1))
     return Flaps(
         outages,

@@ -5,12 +5,12 @@ or, where that was not run, with the median. Its critical path (table `critical`
 it was compute, how much messages would have taken alone, and how much others delayed them. Of the
 message delayed most, `pauses` says which links on its path were paused while it was under way, and
 `causes` where that began. Of several shortest paths it is not recorded which one a connection took:
-then only what lies on all of them is certain.
+then only what lies on all of them is certain. Once routes have changed, no path is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from unpause import printed
-from unpause.data import series
+from unpause.data import reroutes, series
 from unpause.data.fabric import Fabric, Port
 from unpause.data.result import Run
 from unpause.explanation import account
@@ -50,7 +50,11 @@ class Paused:
 
 @dataclass(frozen=True)
 class Delayed:
-    """The message of a critical path that took longest beyond what it takes alone."""
+    """The message of a critical path that took longest beyond what it takes alone.
+
+    Attributes:
+        paused: The links on its path that were paused meanwhile; None if its path is not known.
+    """
 
     rank: int
     peer_rank: int
@@ -60,7 +64,7 @@ class Delayed:
     start_ns: float
     end_ns: float
     excess_ns: float
-    paused: list[Paused]
+    paused: list[Paused] | None
 
 
 @dataclass(frozen=True)
@@ -170,49 +174,51 @@ def _delayed(run: Run, messages: Sequence[Mapping[str, Any]]) -> Delayed | None:
     )
 
 
-def _paused(run: Run, message: Mapping[str, Any]) -> list[Paused]:
+def _paused(run: Run, message: Mapping[str, Any]) -> list[Paused] | None:
     """The links on the path of a message that were paused meanwhile, longest first."""
     fabric = Fabric.of(run)
-    if not fabric.searchable:
-        return []
+    if not fabric.searchable or reroutes.begun_by(run, message["end_ns"]):
+        return None
     flows = run.columns("flows", ["flow_id", "priority"])
     own = pc.equal(flows.column("flow_id"), message["flow_id"])
     priority = flows.filter(own).column("priority")[0].as_py()
-    pauses = run.columns("pauses", ["node", "peer", "priority", "start_ns", "end_ns"])
+    pauses = run.columns("pauses", ["node", "port", "peer", "priority", "start_ns", "end_ns"])
     pauses = pauses.filter(pc.equal(pauses.column("priority"), priority))
-    start = np.maximum(series.column(pauses, "start_ns"), message["start_ns"])
-    end = np.minimum(series.column(pauses, "end_ns"), message["end_ns"])
-    held: dict[tuple[str, str], float] = {}
-    nodes, peers = (pauses.column(name).to_pylist() for name in ("node", "peer"))
+    span = message["start_ns"], message["end_ns"]
+    start = np.maximum(series.column(pauses, "start_ns"), span[0])
+    end = np.minimum(series.column(pauses, "end_ns"), span[1])
+    held: dict[Port, float] = {}
+    names = (pauses.column(name).to_pylist() for name in ("node", "port", "peer"))
+    every = [Port(*it) for it in zip(*names, strict=True)]
     for at in np.flatnonzero(end > start):
-        link = nodes[at], peers[at]
-        held[link] = held.get(link, 0.0) + float(end[at] - start[at])
+        held[every[at]] = held.get(every[at], 0.0) + float(end[at] - start[at])
     ends = message["host"], message["peer_host"]
-    found = []
-    ports = {(port.node, port.peer): port for port in fabric.ports}
+    found: dict[str, Paused] = {}
     trees = account.trees(run) if account.is_recorded(run) else []
     titles = account.titles(run, trees)
-    for link, paused_ns in sorted(held.items(), key=lambda it: -it[1]):
-        port = ports.get(link)
-        if port is not None and fabric.may_cross(*ends, port):
+    for port, paused_ns in sorted(held.items(), key=lambda it: -it[1]):
+        # Of parallel links the one that was paused longest.
+        if str(port) not in found and fabric.may_cross(*ends, port):
             certain = fabric.must_cross(*ends, port)
-            because = _because(port, trees, titles)
-            found.append(Paused(str(port), paused_ns, certain, because))
-    return found
+            because = _because(port, priority, span, zip(trees, titles, strict=True))
+            found[str(port)] = Paused(str(port), paused_ns, certain, because)
+    return list(found.values())
 
 
-def _because(port: Port, trees: Sequence[Tree], titles: Sequence[str]) -> str:
-    """Where the PAUSEs of a link began: the tree in which it was paused longest."""
+def _because(
+    port: Port, priority: int, span: tuple[float, float], trees: Iterable[tuple[Tree, str]]
+) -> str:
+    """Where the PAUSEs of a link began: the tree that stopped it for most of a time."""
     longest = 0.0
     found = ""
-    for tree, title in zip(trees, titles, strict=True):
-        held = sum(
-            stop.paused_ns
-            for stop in every_stop(tree.stops)
-            if (stop.stopped, stop.pauser) == (port.node, port.peer)
-        )
-        if held > longest:
-            longest = held
+    for tree, title in trees:
+        stops = every_stop(tree.stops)
+        stopped = any((it.stopped, it.pauser) == (port.node, port.peer) for it in stops)
+        if tree.priority != priority or not stopped:
+            continue
+        overlap = sum(max(0.0, min(b, span[1]) - max(a, span[0])) for a, b in tree.episodes)
+        if overlap > longest:
+            longest = overlap
             found = title if title[:2].isupper() else title[0].lower() + title[1:]
     return found
 
@@ -272,6 +278,8 @@ def _of_delayed(it: Iteration) -> str:
         f"{worst.peer_rank} of {worst.step} ({worst.host} -> {worst.peer_host}), by "
         f"{time(worst.excess_ns)}"
     )
+    if worst.paused is None:
+        return f"{text}."
     if not worst.paused:
         return f"{text}; no link on its path was paused meanwhile."
     parts = []

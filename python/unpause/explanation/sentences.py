@@ -52,7 +52,7 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
     pauses = [told.pauses for told in stories]
     parts = [f"{_range(pauses)} PAUSEs" if any(pauses) else "no PAUSE"]
     if any(told.pausers for told in stories):
-        paused = [sum(sum(p.stopped.values()) for p in told.pausers) for told in stories]
+        paused = [sum(p.total_ns for p in told.pausers) for told in stories]
         parts[0] += f"; links were paused for {_time_range(paused)} in total"
     if deadlocked := sum(_is_deadlocked(told) for told in stories):
         parts.insert(0, f"PFC deadlocked in {deadlocked:,} of them")
@@ -104,14 +104,15 @@ def _paused(told: Story, base: Story | None) -> str:
 
 
 def _of_pauser(pauser: Pauser) -> str:
-    """Such as "S1 paused S0 for 2.8 ms (51 PAUSEs)"."""
+    """Such as "S1 paused S0 for 2.8 ms (51 PAUSEs)"; up to that by several links or priorities."""
     who = f"the NIC of {pauser.node}" if pauser.is_host else pauser.node
     stopped = list(pauser.stopped.items())
     count = _pauses(pauser.events)
     if len(stopped) > 2:
         names = f"{len(stopped)} neighbours"
         return f"{who} paused {names} for up to {time(stopped[0][1])} each ({count})"
-    times = " and ".join(f"{peer} for {time(paused)}" for peer, paused in stopped)
+    up_to = {peer: "up to " * (peer in pauser.several) for peer in pauser.stopped}
+    times = " and ".join(f"{peer} for {up_to[peer]}{time(paused)}" for peer, paused in stopped)
     return f"{who} paused {times} ({count})"
 
 
@@ -174,8 +175,9 @@ def _of_victims(told: Story) -> str:
 def _of_link(carried: Carried | None) -> str:
     if carried is None:
         return ""
+    had = "it had flows" if carried.certain else "flows that may use it were active"
     return (
-        f"{carried.port} was {_percent(carried.share)} utilised while it had flows "
+        f"{carried.port} was {_percent(carried.share)} utilised while {had} "
         f"({rate(carried.rate_bps)}), its longest queue {size(carried.longest_queue_bytes)}"
     )
 

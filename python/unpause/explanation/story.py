@@ -9,7 +9,8 @@
 - *What a link carried*: the bytes that it sent, over what its rate allows, the one in force
   (:mod:`unpause.data.capacity`), while flows for it were under way; of connections of jobs, while
   they had a message under way.
-- *Fair*: Jain's index of the goodputs of recorded flows that share a link is at least 0.95 from
+- *Fair*: Jain's index of the goodputs of recorded flows that share a link and a priority, and
+  have no limit of their own, is at least 0.95 from
   then on; counted from the last start or end of any flow.
 """
 
@@ -22,9 +23,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import capacity, connections, series
+from unpause.data import capacity, connections, lives, reroutes, series
 from unpause.data.fabric import Fabric, Pairs, Port, Stops, senders_and_receivers
 from unpause.data.result import Result, Run
+from unpause.data.setting import Setting
 from unpause.explanation import account, victims, watched
 from unpause.explanation.victims import LEAST_QUEUE, Victim
 from unpause.explanation.watched import Watched
@@ -40,22 +42,36 @@ _FAIR_BINS = 100
 
 @dataclass(frozen=True)
 class Pauser:
-    """A node that stopped its neighbours: by neighbour for how long (ns), longest first."""
+    """A node that stopped its neighbours.
+
+    Attributes:
+        stopped: By neighbour for how long, ns, longest first: of several links and priorities
+            between the two, the one that was stopped longest.
+        several: The neighbours with several that were stopped.
+        total_ns: All links and priorities added up.
+    """
 
     node: str
     is_host: bool
     events: int
     stopped: dict[str, float]
+    several: frozenset[str]
+    total_ns: float
 
 
 @dataclass(frozen=True)
 class Carried:
-    """A congested port, and its utilisation while it had flows."""
+    """A congested port, and its utilisation while it had flows.
+
+    Attributes:
+        certain: Whether all these flows cross it; else some of them may have taken other paths.
+    """
 
     port: Port
     rate_bps: int
     share: float
     longest_queue_bytes: int
+    certain: bool
 
 
 @dataclass(frozen=True)
@@ -104,13 +120,14 @@ class Story:
         last_ns: From the first start to the end of the last flow with a size; None if one did not.
         sized: Flows with a size, and how many of them did not end.
         endless: Flows without one, but for connections of jobs.
-        fair: Of recorded flows; None if there are not two that share a link.
+        fair: Of recorded flows; None if there are not two without a limit of their own that share
+            a link and a priority.
         past: Flows without a size that avoid that port, but for connections of jobs.
         fct_p99_ns: Of the flows with a size that ended.
         at_once: Whether these all started in the first half of the time until the last one ended.
         watched: The entries that the scenario asks about.
-        slowest: Of the most flows of one size, start and receiver: how many, and the FCT of the
-            slowest over that of the fastest; None if there are no such flows.
+        slowest: Of the most flows that are alike: how many, and the FCT of the slowest over that of
+            the fastest; None if there are no such flows.
     """
 
     run: Run
@@ -145,6 +162,7 @@ _FLOW_COLUMNS = (
     "fct_ns",
     "slowdown",
     "delivered_bytes",
+    "extra_delay_ns",
 )
 
 
@@ -266,72 +284,80 @@ def _pausers(
     Of several such nodes the first of `began` comes first if they are `ranked` by harm, else the
     one that paused the others for longest.
     """
-    nodes: dict[str, dict[str, float]] = {}
+    nodes: dict[str, dict[str, list[float]]] = {}
     events: dict[str, int] = {}
     for port, totals in fabric.ports.items():
-        if totals.paused_ns > 0:
+        if held := [it for it in totals.paused_by_priority.values() if it > 0]:
             stopped = nodes.setdefault(port.peer, {})
-            stopped[port.node] = stopped.get(port.node, 0.0) + totals.paused_ns
+            stopped.setdefault(port.node, []).extend(held)
         if totals.pause_events:
             events[port.node] = events.get(port.node, 0) + totals.pause_events
     places = list(dict.fromkeys(port.node for port in began))
     first = {node: rank if ranked else 0 for rank, node in enumerate(places)}
 
-    def longest_first(stopped: dict[str, float]) -> list[tuple[str, float]]:
-        return sorted(stopped.items(), key=lambda it: -it[1])
+    def pauser(node: str, stopped: dict[str, list[float]]) -> Pauser:
+        longest = sorted(stopped.items(), key=lambda it: -max(it[1]))
+        return Pauser(
+            node,
+            node in hosts,
+            events.get(node, 0),
+            {peer: max(held) for peer, held in longest},
+            frozenset(peer for peer, held in stopped.items() if len(held) > 1),
+            sum(sum(held) for held in stopped.values()),
+        )
 
-    found = [
-        Pauser(node, node in hosts, events.get(node, 0), dict(longest_first(stopped)))
-        for node, stopped in nodes.items()
-    ]
+    found = [pauser(node, stopped) for node, stopped in nodes.items()]
 
     def order(pauser: Pauser) -> tuple[bool, int, float]:
         rank = first.get(pauser.node, len(first))
-        return not pauser.is_host, rank, -sum(pauser.stopped.values())
+        return not pauser.is_host, rank, -pauser.total_ns
 
     return sorted(found, key=order)
 
 
 def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried | None:
     totals = fabric.ports[port]
-    start = series.column(flows, "start_ns")
-    end = start + series.column(flows, "fct_ns")
-    end = np.where(np.isnan(end), run.row["simulated_ns"], end)
+    start, end = series.column(flows, "start_ns"), lives.ends_ns(run, flows)
     every = list(series.groups(flows, ["src", "dst"]))
     wanted = np.array([dst == port.peer for (_, dst), _ in every], dtype=bool)
+    certain = wanted
     if fabric.searchable:
-        wanted |= Pairs(fabric, [pair for pair, _ in every]).crossed(port)[0]
+        may, must = Pairs(fabric, [pair for pair, _ in every]).crossed(port)
+        wanted, certain = wanted | may, wanted | must
     ours = [rows for (_, rows), crosses in zip(every, wanted, strict=True) if crosses]
     if not ours or not totals.rate_bps:
         return None
     rows = np.concatenate(ours)
     kept = connections.of_jobs(run, flows)[rows]
-    lives = np.column_stack([start[rows[~kept]], end[rows[~kept]]])
+    spans = np.column_stack([start[rows[~kept]], end[rows[~kept]]])
     if kept.any():
         ids, names = (flows.column(it).to_numpy()[rows[kept]] for it in ("flow_id", "traffic"))
         with_messages = connections.under_way(run, ids, names)
         if with_messages is None:
             return None
-        lives = np.concatenate([lives, with_messages])
-    lives = series.merged(lives[np.argsort(lives[:, 0], kind="stable")])
-    while_wanted = float(np.sum(lives[:, 1] - lives[:, 0]))
+        spans = np.concatenate([spans, with_messages])
+    spans = series.merged(spans[np.argsort(spans[:, 0], kind="stable")])
+    while_wanted = float(np.sum(spans[:, 1] - spans[:, 0]))
     if while_wanted <= 0:
         return None
     steps = capacity.rates(run).get((port.node, port.port))
-    share = totals.tx_bytes * 8 / capacity.bits_between(steps, totals.rate_bps, lives)
-    return Carried(port, totals.rate_bps, min(1.0, share), totals.max_queue_bytes)
+    share = totals.tx_bytes * 8 / capacity.bits_between(steps, totals.rate_bps, spans)
+    certain = bool(np.array_equal(certain, wanted)) and not reroutes.begun_by(
+        run, run.row["simulated_ns"]
+    )
+    return Carried(port, totals.rate_bps, min(1.0, share), totals.max_queue_bytes, certain)
 
 
 def _past(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> list[Past]:
     endless = pc.is_null(flows.column("size_bytes"))
     endless = flows.filter(pc.and_(endless, pa.array(~connections.of_jobs(run, flows))))
-    if not fabric.searchable:
+    if not fabric.searchable or reroutes.begun_by(run, run.row["simulated_ns"]):
         return []
     rows = endless.to_pylist()
     crosses, _ = Pairs(fabric, [(row["src"], row["dst"]) for row in rows]).crossed(port)
     found = []
-    for row, own in zip(rows, crosses, strict=True):
-        life_ns = run.row["simulated_ns"] - row["start_ns"]
+    every = lives.ends_ns(run, endless) - series.column(endless, "start_ns")
+    for row, own, life_ns in zip(rows, crosses, every.tolist(), strict=True):
         if life_ns > 0 and not own:
             found.append(Past(row["traffic"], 8e9 * row["delivered_bytes"] / life_ns))
     return found
@@ -350,15 +376,22 @@ def _fct(flows: pa.Table, last_ns: float | None) -> tuple[float | None, bool]:
 
 def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
     recorded = pc.unique(run.columns("flow_series", ["flow_id"]).column("flow_id")).to_pylist()
-    if len(recorded) < 2 or not fabric.searchable:
+    if (
+        len(recorded) < 2
+        or not fabric.searchable
+        or reroutes.begun_by(run, run.row["simulated_ns"])
+    ):
         return None
     ours = flows.filter(pc.is_in(flows.column("flow_id"), pa.array(recorded, pa.uint32())))
-    ids = ours.column("flow_id").to_pylist()
-    pairs = Pairs(fabric, [(row["src"], row["dst"]) for row in ours.to_pylist()])
+    ours = ours.filter(pc.invert(pc.is_in(ours.column("traffic"), _with_limits(run, ours))))
     sharing: list[int] = []
-    for port in fabric.ports:
-        together = [ids[row] for row in np.flatnonzero(pairs.crossed(port)[1])]
-        sharing = max(sharing, together, key=len)
+    for priority in pc.unique(ours.column("priority")).to_pylist():
+        alike = ours.filter(pc.equal(ours.column("priority"), priority))
+        ids = alike.column("flow_id").to_pylist()
+        pairs = Pairs(fabric, [(row["src"], row["dst"]) for row in alike.to_pylist()])
+        for port in fabric.ports:
+            together = [ids[row] for row in np.flatnonzero(pairs.crossed(port)[1])]
+            sharing = max(sharing, together, key=len)
     if len(sharing) < 2:
         return None
     start = series.column(flows, "start_ns")
@@ -372,6 +405,14 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
         [(series.column(t, "time_ns"), series.column(t, "delivered_bytes")) for t in each], since
     )
     return found and Fairness(len(sharing), len(recorded), since, event, *found)
+
+
+def _with_limits(run: Run, flows: pa.Table) -> pa.Array:
+    """The entries whose flows have a limit of their own, and need not take a fair share."""
+    names = pc.unique(flows.column("traffic")).to_pylist()
+    entries = Setting(run.result, run).traffic(names)
+    limits = {"rate_limit", "offered"}
+    return pa.array([it["name"] for it in entries if limits & it.keys()], pa.string())
 
 
 def _evened_out(
@@ -400,12 +441,17 @@ def _evened_out(
 
 
 def _slowest(flows: pa.Table) -> tuple[int, float] | None:
-    """The most flows with the same receiver, size and start: how many, slowest over fastest."""
+    """The most flows that are alike: how many, slowest over fastest.
+
+    They are of one entry, which gives them limits of their rate and a transport, and have the same
+    receiver, priority, size, start and additional delay.
+    """
     sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
     if sized.num_rows < 2:
         return None
-    names = ("size_bytes", "start_ns")
-    keys = [series.codes(sized, "dst"), *(series.column(sized, name) for name in names)]
+    names = ("priority", "size_bytes", "start_ns", "extra_delay_ns")
+    keys = [series.codes(sized, name) for name in ("traffic", "dst")]
+    keys += [series.column(sized, name) for name in names]
     order = np.lexsort(keys)
     alike = np.ones(len(order) - 1, dtype=bool)
     for key in keys:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from unpause.data import connections, series
+from unpause.data import connections, lives, series
 from unpause.data.fabric import Fabric, Pairs, Port, Stops
 from unpause.data.result import Run
 
@@ -192,8 +192,7 @@ class _Pairs:
 def _life(run: Run, flows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """Start of each flow, and how long it was under way."""
     start = series.column(flows, "start_ns")
-    life = series.column(flows, "fct_ns")
-    return start, np.where(np.isnan(life), run.row["simulated_ns"] - start, life)
+    return start, lives.ends_ns(run, flows) - start
 
 
 def _told(run: Run, flows: pa.Table, found: Mapping[int, float], life: np.ndarray) -> list[Victim]:

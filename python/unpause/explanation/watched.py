@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import series
+from unpause.data import lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.data.setting import Setting
@@ -74,7 +74,7 @@ class Watched:
         crossed: Congested links that any of them crosses; None if that is not known.
         waits: Where congestion was that they waited for off their path, and the PAUSEs from there.
         waited_ns: For how long they waited for congestion off their path; None if not known.
-        goodput_bps: Mean over their lives, all together.
+        goodput_bps: Of all together, mean over the time in which any of them was under way.
         around: Goodput around the first burst; None without one.
         sized: How many have a size.
         unfinished: How many of these did not end.
@@ -131,10 +131,6 @@ def _of_entry(
     start = series.column(ours, "start_ns")
     fct = series.column(ours, "fct_ns")
     sized = np.asarray(pc.is_valid(ours.column("size_bytes")).to_numpy())
-    life = np.where(np.isnan(fct), run.row["simulated_ns"] - start, fct)
-    delivered = series.column(ours, "delivered_bytes")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rates = np.where(life > 0, 8e9 * delivered / life, 0.0)
     slowdown = series.column(ours, "slowdown")
     slowdown = slowdown[~np.isnan(slowdown)]
     around = None if sized.all() else _around(run, name, float(start.min()), bursts)
@@ -148,12 +144,21 @@ def _of_entry(
         _crossed(run, fabric, name, pairs, around, proven=len(waits) == ours.num_rows),
         _waits(run, name, around),
         sum(waits) if waits or (victims is not None and not maybe_more) else None,
-        float(rates.sum()),
+        _goodput_bps(run, ours),
         around,
         int(sized.sum()),
         int(np.sum(sized & np.isnan(fct))),
         percentile(slowdown, 99) if len(slowdown) else None,
     )
+
+
+def _goodput_bps(run: Run, flows: pa.Table) -> float:
+    start = series.column(flows, "start_ns")
+    spans = np.column_stack([start, lives.ends_ns(run, flows)])
+    spans = series.merged(spans[np.argsort(start, kind="stable")])
+    lasted = float(np.sum(spans[:, 1] - spans[:, 0]))
+    delivered = float(series.column(flows, "delivered_bytes").sum())
+    return 8e9 * delivered / lasted if lasted > 0 else 0.0
 
 
 def _crossed(
