@@ -42,11 +42,11 @@ class Result(data.Result):
 
         return notebook.html(self)
 
-    def claims(self, names: list[str] | None = None) -> list[Claim]:
-        """Judge the scenario's claims, or those of the experiments `names` (``["PCN-F2"]``)."""
+    def claims(self, names: str | list[str] | None = None) -> list[Claim]:
+        """Judge the scenario's claims, or those of one or more experiments (``"PCN-F2"``)."""
         from unpause.claims.claim import judged
 
-        return judged(self, names)
+        return judged(self, [names] if isinstance(names, str) else names)
 
     def figure(self, name: str) -> Figure:
         """Draw one figure by its name in :data:`unpause.figures.FIGURES`.

@@ -209,6 +209,7 @@ def test_bad_questions(directory: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["--port", "H0->S9"], "H0->S9 sent nothing; H0 sends by H0->S0"),
         (["--scheme", "PFQ"], "no scheme 'PFQ'; there are PFC, PFC+PCN"),
         (["--at", "soon"], "--at 'soon' is not a time such as 3.2ms"),
+        (["--at", "1s"], "--at 1.00 s is after the end of the run, "),
         (["--port", "S1-"], "hint: quote it: to the shell, > means a file to write to"),
     ):
         assert explain.main([str(directory), *options]) == 1

@@ -93,6 +93,9 @@ def test_unfinished_directories_are_refused(builder: Builder, tmp_path: Path) ->
     (path / "manifest.json").unlink()
     with pytest.raises(ResultError, match=r"no manifest\.json"):
         unpause.load(path)
+    (path / "sweep.json").write_text("{}")
+    with pytest.raises(ResultError, match=r"of `unpause sweep`, which keeps a row for each run in"):
+        unpause.load(path)
     (path / "manifest.json").write_text("{")
     with pytest.raises(ResultError, match="not JSON"):
         unpause.load(path)

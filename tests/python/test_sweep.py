@@ -160,6 +160,20 @@ def test_finished_points_are_not_run_again(tmp_path: Path, file: Path) -> None:
     assert seen[-1].kept == 12
 
 
+def test_a_sweep_of_other_keys_says_what_it_replaces(
+    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    for seeds in ("seed=1,2", "seed=1..3"):
+        assert sweep_command.main([str(file), "--vary", seeds, "--out", str(out)]) == 0
+        assert "replaced" not in capsys.readouterr().err
+    kept = set(points(out))
+    assert sweep_command.main([str(file), "--vary", "pfc.xoff=64KB,1MB", "--out", str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "of the sweep of seed are replaced; its finished points are kept" in said
+    assert kept <= set(points(out))
+
+
 def test_a_changed_scenario_keeps_its_points_apart(
     tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -262,6 +262,12 @@ def _egress(text: str) -> Egress:
         raise ResultError(f"--port {error}{quote}") from error
 
 
+def _check_time(runs: Sequence[Run], at_ns: float | None) -> None:
+    longest = max(float(run.row["simulated_ns"]) for run in runs)
+    if at_ns is not None and at_ns > longest:
+        raise ResultError(f"--at {time(at_ns)} is after the end of the run, {time(longest)}")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="unpause explain",
@@ -289,6 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = unfinished.stopped(options.directory) or load(options.directory)
         needed(result)
         runs = the_runs(result, options.scheme)
+        _check_time(runs, at_ns)
         if options.json:
             print(json.dumps(trees_json.as_json(result, runs, at_ns), default=trees_json.plain))
         elif port is not None or options.flow is not None:

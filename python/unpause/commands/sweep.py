@@ -101,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.out is None:
             _check_default(options.file, out)
         _note_changes(options.file, out)
+        _note_replaced(out, [axis.key for axis in vary])
         client = None if options.dask is None else _connect(options.dask)
         try:
             with shown() as show:
@@ -186,11 +187,11 @@ def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
     )
 
 
-def _before(out: Path) -> dict[str, Any]:
-    """The scenario of the last sweep into a directory; nothing if there was none."""
+def _before(out: Path, field: str) -> dict[str, Any]:
+    """A field about the last sweep into a directory; nothing if there was none."""
     try:
         with beneath.open_file(out, "sweep.json") as file:
-            about = json.loads(file.read())["scenario"]
+            about = json.loads(file.read())[field]
     except (OSError, ValueError, RecursionError, KeyError, TypeError, ResultError):
         return {}
     return about if isinstance(about, dict) else {}
@@ -198,7 +199,7 @@ def _before(out: Path) -> dict[str, Any]:
 
 def _check_default(file: Path, out: Path) -> None:
     """An error if the default directory has the sweep of another file."""
-    before = _before(out).get("file")
+    before = _before(out, "scenario").get("file")
     if isinstance(before, str) and os.path.realpath(before) != os.path.realpath(file):
         raise SweepError(
             f"{out} has the sweep of another scenario, {before}\n"
@@ -208,7 +209,7 @@ def _check_default(file: Path, out: Path) -> None:
 
 def _note_changes(file: Path, out: Path) -> None:
     """Says so if the directory was made from another text of the scenario."""
-    before = _before(out)
+    before = _before(out, "scenario")
     try:
         now = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -217,6 +218,17 @@ def _note_changes(file: Path, out: Path) -> None:
         print(
             f"note: {file} has changed since the last sweep into {out}: points "
             "affected by the change are run again; earlier ones are kept separately",
+            file=sys.stderr,
+        )
+
+
+def _note_replaced(out: Path, keys: Sequence[str]) -> None:
+    """Says so if the directory has the table of a sweep of other keys."""
+    others = list(_before(out, "axes"))
+    if others and sorted(others) != sorted(keys):
+        print(
+            f"note: the table and the report in {out} of the sweep of {', '.join(others)} are "
+            "replaced; its finished points are kept",
             file=sys.stderr,
         )
 

@@ -6,6 +6,7 @@ What is drawn and judged from them is in :class:`unpause.api.Result`.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -338,6 +339,11 @@ def _manifest_text(path: Path) -> str:
         except ResultError:
             if not folders:
                 raise
+    if os.path.lexists(path / "sweep.json"):
+        raise ResultError(
+            f"{path}: of `unpause sweep`, which keeps a row for each run in sweep.parquet, not the "
+            "tables of each; `unpause run` of one of its points writes those"
+        )
     raise ResultError(
         f"{path}: no manifest.json: not a result directory, or the run that wrote it "
         "was stopped; run the scenario again"
