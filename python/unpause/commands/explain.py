@@ -13,14 +13,20 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pyarrow.compute as pc
-
 from unpause import _native, printed
 from unpause.data import series, unfinished
 from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
-from unpause.explanation import account, advice, causes, incidents, lateness, trees_json
-from unpause.explanation.tree_lines import count, culprits, indented, of_tree, sure, waited, when
+from unpause.explanation import (
+    account,
+    advice,
+    causes,
+    flow_lines,
+    incidents,
+    lateness,
+    trees_json,
+)
+from unpause.explanation.tree_lines import count, culprits, indented, of_tree, sure, when
 from unpause.explanation.trees import Egress, Stop, Tree
 from unpause.pages import textual
 from unpause.pages.summary import Summary
@@ -199,46 +205,6 @@ def _way(stops: Sequence[Stop], egress: Egress) -> list[Stop]:
     return []
 
 
-def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[str]:
-    """What a flow, or the flows of a traffic entry, waited for, and what they filled.
-
-    Raises:
-        ResultError: there is no such flow.
-    """
-    flows = causes.flows_named(run, name)
-    if not flows.num_rows:
-        entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
-        raise ResultError(f"no flow {name!r}; entries are {', '.join(map(str, entries[:12]))}")
-    ours = set(flows.column("flow_id").to_pylist())
-    traffic = flows.column("traffic")[0].as_py()
-    who = f"{name} ({count(len(ours), 'flow')})" if len(ours) > 1 else (
-        f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
-    )  # fmt: skip
-    innocent = True
-    trees = account.trees(run, at_ns)
-    for tree, root in zip(trees, account.titles(run, trees), strict=True):
-        waits = [victim for victim in tree.victims if victim.flow_id in ours]
-        if waits:
-            innocent = False
-            many = f"{len(waits)} of them " if len(ours) > 1 else ""
-            whose = "their" if len(waits) > 1 else "its"
-            yield printed.wrapped(
-                f"{run.scheme}: {who}: {many}{waited(waits, ' ({} not sent)')} because of "
-                f"congestion that is not on {whose} path: {root}, {when(tree)}. {sure(tree)}",
-                columns,
-            )
-        of_entry = next((it for it in tree.culprits if it.traffic == traffic), None)
-        flow = None if name == traffic else min(ours)
-        if of_entry is not None and (part := account.part_of_queue(who, of_entry, flow)):
-            innocent = False
-            yield printed.wrapped(
-                f"{run.scheme}: {part} of the queue at {tree.root} ({root}), {when(tree)}.",
-                columns,
-            )
-    if innocent:
-        yield printed.wrapped(f"{run.scheme}: {who} waited for no PAUSE and caused none.", columns)
-
-
 def _rates(run: Run) -> dict[Egress, int]:
     table = run.columns("ports", ["node", "peer", "rate_bps"])
     rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
@@ -303,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 told = (
                     of_port(run, port, columns, at_ns)
                     if port is not None
-                    else of_flow(run, options.flow, columns, at_ns)
+                    else flow_lines.lines(run, options.flow, columns, at_ns)
                 )
                 for line in told:
                     print(line)

@@ -1,0 +1,155 @@
+"""What a flow, or the flows of a traffic entry, waited for, and what they filled, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause import printed
+from unpause.data import series
+from unpause.data.fabric import Fabric, Pairs
+from unpause.data.result import Run
+from unpause.errors import ResultError
+from unpause.explanation import account, causes, held
+from unpause.explanation.tree_lines import count, sure, waited, when
+from unpause.explanation.trees import Tree
+
+
+def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[str]:
+    """Everything that is known of a flow, by number, or of a traffic entry.
+
+    Raises:
+        ResultError: there is no such flow.
+    """
+    flows = causes.flows_named(run, name)
+    if not flows.num_rows:
+        entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
+        raise ResultError(f"no flow {name!r}; entries are {', '.join(map(str, entries[:12]))}")
+    for text in _told(run, name, flows, at_ns):
+        yield printed.wrapped(f"{run.scheme}: {text}", columns)
+
+
+def _told(run: Run, name: str, flows: pa.Table, at_ns: float | None) -> Iterator[str]:
+    ours = set(flows.column("flow_id").to_pylist())
+    traffic = flows.column("traffic")[0].as_py()
+    who = f"{name} ({count(len(ours), 'flow')})" if len(ours) > 1 else (
+        f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
+    )  # fmt: skip
+    had_part = False
+    trees = account.trees(run, at_ns)
+    for tree, root in zip(trees, account.titles(run, trees), strict=True):
+        waits = [victim for victim in tree.victims if victim.flow_id in ours]
+        if waits:
+            had_part = True
+            many = f"{len(waits)} of them " if len(ours) > 1 else ""
+            whose = "their" if len(waits) > 1 else "its"
+            yield (
+                f"{who}: {many}{waited(waits, ' ({} not sent)')} because of "
+                f"congestion that is not on {whose} path: {root}, {when(tree)}. {sure(tree)}"
+            )
+        of_entry = next((it for it in tree.culprits if it.traffic == traffic), None)
+        flow = None if name == traffic else min(ours)
+        if of_entry is not None and (part := account.part_of_queue(who, of_entry, flow)):
+            had_part = True
+            yield f"{part} of the queue at {tree.root} ({root}), {when(tree)}."
+        if used := _other_priorities(run, flows, tree):
+            had_part = True
+            yield f"{who} used {tree.root} in {used} meanwhile ({root}), {when(tree)}."
+    if not had_part:
+        yield _without_part(run, who, flows, at_ns)
+        return
+    for text in _of_acks(held.of_flows(run, flows, at_ns), flows, at_ns):
+        yield f"{who}: {text[0].lower()}{text[1:]}"
+
+
+def _other_priorities(run: Run, flows: pa.Table, tree: Tree) -> str:
+    """The priority of flows that kept a busy link from the one whose queue is the root."""
+    if tree.kind != "busy":
+        return ""
+    other = flows.filter(pc.not_equal(flows.column("priority"), tree.priority))
+    start, life = (series.column(other, name) for name in ("start_ns", "fct_ns"))
+    end = np.where(np.isnan(life), np.inf, start + life)
+    meanwhile = np.zeros(other.num_rows, dtype=bool)
+    for begin, until in tree.episodes:
+        meanwhile |= (start < until) & (end > begin)
+    other = other.filter(pa.array(meanwhile))
+    fabric = Fabric.of(run)
+    if not other.num_rows or not fabric.searchable:
+        return ""
+    ends = list(zip(other["src"].to_pylist(), other["dst"].to_pylist(), strict=True))
+    pairs = Pairs(fabric, ends)
+    at_root = [it for it in fabric.ports if (it.node, it.peer) == tree.root]
+    crosses = np.any([pairs.crossed(port)[0] for port in at_root], axis=0)
+    priorities = other["priority"].to_pylist()
+    found = sorted({it for it, on in zip(priorities, crosses, strict=True) if on})
+    if not found:
+        return ""
+    return f"priorit{'y' if len(found) == 1 else 'ies'} {', '.join(map(str, found))}"
+
+
+def _without_part(run: Run, who: str, flows: pa.Table, at_ns: float | None) -> str:
+    """Of flows that are no victims, and not named at the root of a tree."""
+    its, meanwhile = _words(flows, at_ns)
+    filled, every, unnamed = _filled(run, flows, at_ns)
+    paused = held.of_flows(run, flows, at_ns)
+    parts = []
+    if filled:
+        those = f"{filled:,} of {count(every, 'PAUSE')} {'were' if filled > 1 else 'was'}"
+        parts.append(f"{its.capitalize()} packets were among those for which {those} sent.")
+    elif unnamed:
+        parts.append(f"Whether a PAUSE was sent for {its} packets is not recorded.")
+    for is_sure in (True, False):
+        links = [it for it in paused if not it.acks and it.is_sure == is_sure]
+        if links:
+            whose = f"On {its} path" if is_sure else f"On links that {its} packets may have crossed"
+            parts.append(f"{whose} PAUSE held {_listed(links, at_ns)} {meanwhile}.")
+    parts += _of_acks(paused, flows, at_ns)
+    if not parts:
+        return f"{who} waited for no PAUSE, and none was sent for {its} packets."
+    known = "" if account.all_led_somewhere(run) else ", as far as PAUSE can be followed"
+    return " ".join([f"{who} waited for no congestion off {its} path{known}.", *parts])
+
+
+def _of_acks(paused: list[held.Held], flows: pa.Table, at_ns: float | None) -> Iterator[str]:
+    """What paused links held ACKs, of which nothing else is recorded."""
+    its, meanwhile = _words(flows, at_ns)
+    acks = [it for it in paused if it.acks]
+    if acks:
+        path = "On the path" if all(it.is_sure for it in acks) else "On possible paths"
+        yield (
+            f"{path} of {its} ACKs PAUSE held {_listed(acks, at_ns)} {meanwhile}; "
+            "waits of ACKs are not counted."
+        )
+
+
+def _words(flows: pa.Table, at_ns: float | None) -> tuple[str, str]:
+    """A pronoun, and the time that pauses are counted in."""
+    its, it_was = ("their", "they were") if flows.num_rows > 1 else ("its", "it was")
+    return its, "at that time" if at_ns is not None else f"while {it_was} active"
+
+
+def _listed(links: list[held.Held], at_ns: float | None) -> str:
+    if at_ns is not None:
+        return ", ".join(str(it.port) for it in links)
+    return held.listed(links)
+
+
+def _filled(run: Run, flows: pa.Table, at_ns: float | None) -> tuple[int, int, bool]:
+    """For how many PAUSEs, of how many, an ingress held packets of these flows.
+
+    And whether it may have held some that are counted without their names.
+    """
+    found = causes.Causes(run)
+    numbers = found.numbers
+    pauses = np.ones(len(found.pause), dtype=bool)
+    if at_ns is not None:
+        pauses = (numbers["time_ns"] <= at_ns) & (at_ns < numbers["until_ns"])
+    held_any = pauses & found.is_seen & (numbers["flow_bytes"] > 0)
+    named = held_any & np.isin(numbers["flow_id"], series.column(flows, "flow_id"))
+    rest = held_any & np.isnan(numbers["flow_id"])
+    rest &= np.isin(numbers["priority"], series.column(flows, "priority"))
+    filled, every = (len(np.unique(numbers["cause_id"][it])) for it in (named, pauses))
+    return filled, every, bool(rest.any())

@@ -1,0 +1,144 @@
+"""Which pauses may have held a flow's packets, or its ACKs, on links that these may cross."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from unpause.data import series
+from unpause.data.fabric import Fabric, Pairs, Port, Stops
+from unpause.data.result import Run
+from unpause.data.setting import Setting
+from unpause.text import time
+
+#: Pairs of hosts and stopped ports of a whole run that are looked at.
+_MOST_QUESTIONS = 300_000
+#: Columns of `flows` that are needed here.
+COLUMNS = ("src", "dst", "priority", "transport", "start_ns", "fct_ns")
+
+
+@dataclass(frozen=True)
+class Held:
+    """An egress that was paused while flows were under way.
+
+    Attributes:
+        port: The egress.
+        ns: For how long; of several flows the longest.
+        is_sure: Whether these packets have to cross it.
+        acks: Whether these are ACKs, which go from the receiver to the sender.
+    """
+
+    port: Port
+    ns: float
+    is_sure: bool
+    acks: bool
+
+
+def with_flows(run: Run) -> set[str]:
+    """Transports whose ACKs have the priority of the flow. The control priority is never paused."""
+    setting = Setting(run.result, run)
+    found = {"tcp"} if setting.get("tcp.ack_priority", "flow") == "flow" else set()
+    return found | ({"roce"} if setting.get("host.ack_priority") == "flow" else set())
+
+
+def of_flows(run: Run, flows: pa.Table, at_ns: float | None = None) -> list[Held]:
+    """Where `flows`, which has :data:`COLUMNS`, may have been held, longest first."""
+    fabric, stops = Fabric.of(run), Stops.of(run)
+    if not any(it.by_port for it in stops.values()):
+        stops = _of_causes(run, fabric)
+    found: dict[tuple[Port, bool], Held] = {}
+    for acks in (False, True):
+        for port, sure, rows, during in _crossings(run, fabric, stops, flows, acks=acks):
+            if at_ns is not None:
+                here = (during[:, 0] <= at_ns) & (at_ns < during[:, 1])
+                during = during[here]
+            ns = float(np.max(_within(run, flows, rows, during), initial=0.0))
+            last = found.get((port, acks))
+            if ns > (last.ns if last is not None else 0.0):
+                found[port, acks] = Held(port, ns, sure, acks)
+    return sorted(found.values(), key=lambda it: (it.acks, -it.ns))
+
+
+def had_paused_acks(
+    run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table
+) -> np.ndarray:
+    """For each of `flows` whether its ACKs may have been paused; not looked up for very many."""
+    found = np.zeros(flows.num_rows, dtype=bool)
+    ours = np.isin(flows.column("transport").to_pylist(), sorted(with_flows(run)))
+    ours &= np.isin(series.column(flows, "priority"), [it for it in stops if stops[it].by_port])
+    if not ours.any():
+        return found
+    pairs = sum(1 for _ in series.groups(flows, ["src", "dst", "priority"]))
+    ports = max(len(it.by_port) for it in stops.values())
+    if pairs * ports > _MOST_QUESTIONS:
+        return ours
+    for _, _, rows, during in _crossings(run, fabric, stops, flows, acks=True):
+        found[rows[_within(run, flows, rows, during) > 0]] = True
+    return found
+
+
+def _crossings(
+    run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table, *, acks: bool
+) -> list[tuple[Port, bool, np.ndarray, np.ndarray]]:
+    """Stopped ports that packets may cross: whether they must, which rows of `flows`, when.
+
+    Where links failed packets may go anywhere; so they may where paths are not looked for.
+    """
+    changes = run.columns("link_changes", ["change"]).column("change")
+    anywhere = not fabric.searchable or "down" in changes.to_pylist()
+    transports = with_flows(run) if acks else None
+    found = []
+    for priority, stopped in stops.items():
+        ours: list[tuple[tuple[str, str], np.ndarray]] = []
+        for (src, dst, of, transport), rows in series.groups(
+            flows, ["src", "dst", "priority", "transport"]
+        ):
+            if of == priority and (transports is None or transport in transports):
+                ours.append(((dst, src) if acks else (src, dst), rows))
+        if not ours:
+            continue
+        pairs = None if anywhere else Pairs(fabric, [ends for ends, _ in ours])
+        for port, during in stopped.by_port.items():
+            if pairs is not None:
+                may, must = pairs.crossed(port)
+            else:
+                may = np.ones(len(ours), dtype=bool)
+                must = np.array([ends[0] == port.node for ends, _ in ours], dtype=bool)
+            found += [(port, bool(must[it]), ours[it][1], during) for it in np.flatnonzero(may)]
+    return found
+
+
+def _within(run: Run, flows: pa.Table, rows: np.ndarray, during: np.ndarray) -> np.ndarray:
+    """For how long each of these flows was under way during these intervals."""
+    if not len(during):
+        return np.zeros(len(rows))
+    start, life = (series.column(flows, name)[rows] for name in ("start_ns", "fct_ns"))
+    end = np.where(np.isnan(life), run.row["simulated_ns"], start + life)
+    during = series.merged(during)
+    return series.time_within(during, end) - series.time_within(during, start)
+
+
+def _of_causes(run: Run, fabric: Fabric) -> dict[int, Stops]:
+    """When egresses were stopped, of results without table `pauses`: from XOFF to XON."""
+    numbers = {(port.node, port.peer): port for port in fabric.ports}
+    names = ["node", "peer", "priority"]
+    table = run.columns("causes", [*names, "time_ns", "until_ns"])
+    every = np.column_stack([series.column(table, it) for it in ("time_ns", "until_ns")])
+    found: dict[int, Stops] = {}
+    for (pauser, stopped, priority), rows in series.groups(table, names):
+        if (port := numbers.get((stopped, pauser))) is not None:
+            ours = every[rows]
+            order = np.argsort(ours[:, 0], kind="stable")
+            found.setdefault(priority, Stops({})).by_port[port] = ours[order]
+    return found
+
+
+def listed(held: Sequence[Held], most: int = 3) -> str:
+    """Such as "S0->H1 for 750 us and H0->S0 for 711 us", longest first."""
+    texts = [f"{it.port} for {time(it.ns)}" for it in held[:most]]
+    if len(held) > most:
+        texts.append(f"{len(held) - most} more")
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

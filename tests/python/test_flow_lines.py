@@ -1,0 +1,94 @@
+"""What ``explain --flow`` says of flows that are neither victims nor named at a root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import unpause
+from unpause.data.result import Run
+from unpause.explanation import flow_lines
+
+ONE_SWITCH = """
+seed = 1
+duration = "1ms"
+[topology]
+builder = "single-switch"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+[pfc]
+xoff = "50KB"
+[probes]
+causes = true
+"""
+STORM = """
+[[event]]
+kind = "pause-storm"
+node = "H0"
+at = "50us"
+until = "400us"
+"""
+
+
+def _flow(name: str, ends: str, more: str = "") -> str:
+    src, dst = ends.split("->")
+    size = "" if "offered" in more else 'size = "1MB"\n'
+    return f"""
+[[traffic]]
+name = "{name}"
+kind = "flow"
+from = "{src}"
+to = "{dst}"
+{size}{more}
+"""
+
+
+@pytest.fixture(scope="module")
+def of() -> Callable[..., Run]:
+    def run(*parts: str, scheme: str = "") -> Run:
+        text = "".join([ONE_SWITCH, *parts, f'[[scheme]]\nname = "x"\n{scheme}\n'])
+        return unpause.run(text, progress=False).runs_of("x")[0]
+
+    return run
+
+
+def _said(run: Run, flow: str, at_ns: float | None = None) -> str:
+    return " ".join(" ".join(flow_lines.lines(run, flow, 100, at_ns)).split())
+
+
+def test_a_flow_that_was_stopped_on_its_own_path_waited(of: Callable[..., Run]) -> None:
+    run = of(_flow("f", "H1->H0", 'start = "40us"'), STORM, _flow("far", "H2->H3"))
+    [filled] = {it["cause_id"] for it in run.table("causes").to_pylist() if it["flow_id"] == 1}
+    assert filled == 1
+    said = _said(run, "f")
+    assert "waited for no PAUSE" not in said
+    assert "Its packets were among those for which 1 of 2 PAUSEs was sent." in said
+    paused = {f"{it['node']}->{it['peer']}": it for it in run.table("pauses").to_pylist()}
+    assert set(paused) == {"S0->H0", "H1->S0"}
+    for link in paused:
+        assert f"{link} for 3" in said
+    assert "S0->H0, H1->S0 at that time" in _said(run, "f", 100_000.0)
+    assert "waited for no PAUSE, and none was sent for its packets." in _said(run, "f", 1_000.0)
+    # No link of this one was ever paused.
+    assert _said(run, "far").endswith("waited for no PAUSE, and none was sent for its packets.")
+
+
+def test_who_filled_a_busy_link_is_named(of: Callable[..., Run]) -> None:
+    two = "[switch]\nlossless = [1, 2]\n"
+    low, high = _flow("low", "H1->H0", "priority = 1"), _flow("high", "H2->H0", "priority = 2")
+    run = of(two, low, high, _flow("other", "H2->H3", "priority = 2"))
+    assert "(Busy link S0->H0, priority 1)" in _said(run, "low")
+    assert "high (H2 -> H0) used S0->H0 in priority 2 meanwhile" in _said(run, "high")
+    assert "used S0->H0" not in _said(run, "other")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_acks_that_were_paused_are_named(of: Callable[..., Run], own: bool) -> None:
+    """Those of `a` leave H1, which is paused because of H0."""
+    host = f'[host]\nack_priority = "{"flow" if own else "control"}"\nwindow = "100KB"\n'
+    run = of(host, _flow("f", "H1->H0"), _flow("a", "H2->H1", 'start = "45us"'), STORM)
+    said = _said(run, "a")
+    assert ("path of its ACKs PAUSE held H1->S0 for 3" in said) is own
+    assert ("waits of ACKs are not counted" in said) is own
