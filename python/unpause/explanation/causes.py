@@ -237,6 +237,11 @@ class _Flows:
         entries = self.coded["traffic"]
         return np.bincount(entries[0][alive], minlength=len(entries[1]))
 
+    def are_from(self, host: str | None) -> np.ndarray:
+        """By flow whether this is its sender."""
+        codes, names = self.coded["src"]
+        return codes == (names.index(host) if host in names else -1)
+
     def name(self, column: str, flow: int) -> str:
         codes, names = self.coded[column]
         [row] = series.rows_of(self.ids, np.array([flow]))
@@ -271,13 +276,23 @@ def _culprits(
     unnamed = np.bincount(only[seen[~named]], weights=bytes_of[~named], minlength=entries + 1)
     of_entry = of_entry + unnamed[:entries]
     found = []
+    # What goes to the sender of a flow is its ACKs.
+    acks = flows.are_from(root.node if is_nic else root.peer)
     for number in np.flatnonzero(of_entry > 0):
-        ours = np.flatnonzero((codes == number) & (of_flow > 0))
-        hosts, sources_of = flows.coded["src"]
-        sources = sorted(str(sources_of[it]) for it in np.unique(hosts[ours]))
-        part = float(of_entry[number]) / total
-        shares = {int(flows.ids[row]): float(of_flow[row]) / total for row in ours}
-        found.append(Culprit(str(names[number]), len(ours), part, tuple(sources), shares))
+        of_acks = np.flatnonzero((codes == number) & (of_flow > 0) & acks)
+        ours = np.flatnonzero((codes == number) & (of_flow > 0) & ~acks)
+        back = float(np.sum(of_flow[of_acks]))
+        for rows, name, end, held in (
+            (ours, "{}", "src", of_entry[number] - back),
+            (of_acks, "ACKs of {}", "dst", back),
+        ):
+            if held <= 0:
+                continue
+            hosts, names_of = flows.coded[end]
+            sources = sorted(str(names_of[it]) for it in np.unique(hosts[rows]))
+            shares = {int(flows.ids[row]): float(of_flow[row]) / total for row in rows}
+            text = name.format(names[number])
+            found.append(Culprit(text, len(rows), held / total, tuple(sources), shares))
     found.sort(key=lambda it: -it.share)
     return found, float(unnamed[entries]) / total
 

@@ -80,6 +80,16 @@ def had_paused_acks(
     return found
 
 
+def any_acks(run: Run) -> bool:
+    """Whether ACKs of any flow may have been paused that is not listed as a victim."""
+    if not with_flows(run):
+        return False
+    flows = run.columns("flows", ["flow_id", *COLUMNS])
+    known = series.column(run.columns("victims", ["flow_id"]), "flow_id")
+    late = had_paused_acks(run, Fabric.of(run), Stops.of(run), flows)
+    return bool(np.any(late & ~np.isin(series.column(flows, "flow_id"), known)))
+
+
 def _crossings(
     run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table, *, acks: bool
 ) -> list[tuple[Port, bool, np.ndarray, np.ndarray]]:

@@ -27,7 +27,7 @@ from unpause.data import capacity, connections, lives, reroutes, series
 from unpause.data.fabric import Fabric, Pairs, Port, Stops, senders_and_receivers
 from unpause.data.result import Result, Run
 from unpause.data.setting import Setting
-from unpause.explanation import account, victims, watched
+from unpause.explanation import account, held, victims, watched
 from unpause.explanation.victims import LEAST_QUEUE, Victim
 from unpause.explanation.watched import Watched
 from unpause.statistics.percentiles import percentile
@@ -163,6 +163,7 @@ _FLOW_COLUMNS = (
     "slowdown",
     "delivered_bytes",
     "extra_delay_ns",
+    "transport",
 )
 
 
@@ -194,6 +195,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
         where = victims.began(fabric, stops)
         hurt, maybe_more = victims.estimated(run, fabric, stops, flows, where)
         deadlock = ""
+    maybe_more |= _may_have_more(run, fabric, stops, flows, exact=exact)
     ends = series.column(flows, "start_ns") + series.column(flows, "fct_ns")
     sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
     unfinished = int(np.sum(np.isnan(ends) & sized))
@@ -221,6 +223,20 @@ def tell(run: Run, port: Port | None = None) -> Story:
         *_fct(flows, last),
         watched.of_run(run, fabric, flows, hurt, maybe_more),
     )
+
+
+def _may_have_more(
+    run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table, *, exact: bool
+) -> bool:
+    """Whether flows waited in a way that no table says of them: for ACKs, or for credits."""
+    ports = run.columns("ports", ["credit_wait_ns"])
+    if np.any(series.column(ports, "credit_wait_ns") > 0):
+        return True
+    late = held.had_paused_acks(run, fabric, stops, flows)
+    if exact:
+        known = series.column(run.columns("victims", ["flow_id"]), "flow_id")
+        late &= ~np.isin(series.column(flows, "flow_id"), known)
+    return bool(late.any())
 
 
 def _common_port(runs: Sequence[Run]) -> Port | None:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from unpause import text
 from unpause.data.result import Result
-from unpause.explanation import job_lines, story, watched_lines
+from unpause.explanation import causes, held, job_lines, story, watched_lines
 from unpause.statistics.intervals import mean_interval
 from unpause.sweeps.grouped import Group, Measure, Runs
 from unpause.text import value_text
@@ -407,8 +407,7 @@ def _scope(result: Result, runs: Runs) -> str:
     missing = []
     if runs.seeds < 2:
         missing.append("which differences are noise (--seeds 5)")
-    if any(row["pause_events"] and row["victims_complete"] is not True for row in runs.rows):
-        missing.append("every victim ([probes] causes = true)")
+    missing += _uncounted(result, runs)
     if not any(it.get("watch") is True for it in _traffic(result)):
         missing.append("a flow by name ([[traffic]] watch = true)")
     missing.append("other loads, thresholds and link rates (unpause sweep)")
@@ -416,6 +415,22 @@ def _scope(result: Result, runs: Runs) -> str:
     also = _other_settings(result)
     differ = f" The schemes also differ in {also}." if also else ""
     return f"Shown: {shown} under one workload.{differ} Not shown: {'; '.join(missing)}."
+
+
+def _uncounted(result: Result, runs: Runs) -> list[str]:
+    """Which victims may be missing."""
+    unsure = [row for row in runs.rows if row["victims_complete"] is not True]
+    found = []
+    if any(row["pause_events"] for row in unsure):
+        if not causes.are_there(result):
+            found.append("every victim ([probes] causes = true)")
+        elif any(held.with_flows(run) for scheme in runs.schemes for run in result.runs_of(scheme)):
+            found.append("flows whose ACKs were paused")
+        else:
+            found.append("victims of PAUSEs whose root is not known")
+    if any(not row["pause_events"] and row["victims_complete"] is False for row in unsure):
+        found.append("which flows waited for credits")
+    return found
 
 
 def _traffic(result: Result) -> list[dict[str, Any]]:

@@ -63,7 +63,10 @@ def _done(row: Mapping[str, Any]) -> str:
 def _victims(row: Mapping[str, Any]) -> str:
     if row["victim_flows"] is None:
         return "-"
-    return f"{'' if row['victims_complete'] else '>= '}{row['victim_flows']:,}"
+    if row["victims_complete"]:
+        return f"{row['victim_flows']:,}"
+    # At least none says nothing.
+    return f">= {row['victim_flows']:,}" if row["victim_flows"] else "?"
 
 
 def _goodput_bps(row: Mapping[str, Any]) -> float | None:
