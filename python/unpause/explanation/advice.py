@@ -90,6 +90,9 @@ class _Adviser:
         model = self.set.get("switch.model", "shared-buffer")
         if tree.kind == "nic" and self.set.get("slow_receiver.buffer") is not None:
             return f"{self._now('slow_receiver.buffer')} is too small: raise it, or remove it"
+        kind = tree.why_lost.kind if tree.why_lost is not None else "headroom"
+        if kind in ("ignored", "errors", "unclear", "pool"):
+            return self._not_headroom(tree)
         if self.set.get("pfc.mode") == "once" and tree.expired:
             return (
                 'each PAUSE expired before its ingress had drained: set [pfc] mode = "standard", '
@@ -112,6 +115,27 @@ class _Adviser:
                 "XOFF: raise it, or lower the threshold"
             )
         return "headroom_dropped_packets in table ports names the ports that lost frames"
+
+    def _not_headroom(self, tree: Tree) -> str:
+        """Frames were lost although the headroom of each port was large enough for its link."""
+        assert tree.why_lost is not None
+        links = ", ".join(tree.why_lost.links[:3])
+        if tree.why_lost.kind == "pool":
+            return (
+                f"{self._now('pfc.headroom_pool')} was exhausted: raise it, or remove it, so that "
+                "each port has its own"
+            )
+        if tree.why_lost.kind == "errors":
+            return f"repair {links}: no headroom is enough if XOFF frames are lost there"
+        if tree.why_lost.kind == "unclear":
+            keys = ("pfc.headroom", "pfc.headroom_delays", "pfc.headroom_pool")
+            written = ", ".join(self._now(it) for it in keys if self.set.get(it) is not None)
+            return f"repair {links}; if frames are lost without errors as well, raise {written}"
+        who = ", ".join(link.partition("->")[2] for link in tree.why_lost.links[:3])
+        key = "[host] ignore_pause"
+        if self.set.get("host.ignore_pause") is None:
+            key = "lossless or pfc_to_queue of [[override]]"
+        return f"let {who} obey PAUSE ({key}): no headroom is enough for who does not"
 
     def _standing(self, tree: Tree) -> str | None:
         """A queue that stays because senders send as much as its link carries."""

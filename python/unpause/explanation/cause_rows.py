@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from unpause.data import series
 from unpause.data.result import Run
+from unpause.explanation import lost
 from unpause.explanation.trees import Egress
 
 _NAMES = ("node", "peer", "root_kind", "root_node", "root_peer", "egress_peer")
@@ -60,6 +61,8 @@ class Causes:
         self.is_holder = np.zeros(table.num_rows, dtype=bool)
         self.is_holder[order[np.diff(keys, prepend=-1) != 0]] = True
         self.is_holder &= self.is_seen
+        #: Who held whom at any time, and in which priority.
+        self.held = lost.held(run)
 
     def rows_of(self, first: np.ndarray) -> np.ndarray:
         """All rows of the PAUSEs that begin at these rows, which are in order."""

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from unpause.data import series
 from unpause.data.result import Result, Run
-from unpause.explanation import standing
+from unpause.explanation import lost, standing
 from unpause.explanation.cause_rows import Causes
 from unpause.explanation.standing import APART_NS
 from unpause.explanation.trees import Culprit, Egress, Stop, Tree, Victim, every_stop
@@ -108,10 +108,11 @@ def _tree(
     kinds = np.bincount(causes.codes["root_kind"][first], weights=weights)
     kind = int(np.argmax(kinds))
     stops = _stops(causes, first)
-    every = list(every_stop(stops))
+    every = [it for it in every_stop(stops) if (it.pauser, it.stopped, priority) in causes.held]
     name = causes.names["root_kind"][kind] if left_by is None else "standing"
     at_root = causes.at(root, causes.holders_of(first), is_nic=name == "nic")
     culprits, others = _culprits(causes, at_root, flows, (root, name == "nic"))
+    expired = int(np.sum(causes.numbers["expired"][first]))
     return Tree(
         root=root,
         kind=name,
@@ -124,16 +125,26 @@ def _tree(
         hosts=len({stop.stopped for stop in every} & flows.hosts),
         links=len(every),
         stops=stops,
-        expired=int(np.sum(causes.numbers["expired"][first])),
+        expired=expired,
         lost=int(np.sum(causes.numbers["dropped_packets"][first])),
         inputs=_inputs(causes, at_root),
         queue_bytes=int(np.max(causes.numbers["egress_queue_bytes"][at_root], initial=0)),
         culprits=culprits,
         others=others,
         victims=[] if left_by else waits.get((root, priority, name == "cycle"), []),
+        why_lost=lost.reason(causes.run, _lost(causes, first), priority, expired),
         left_by=left_by,
         cycle=_cycle(causes, first, root) if name == "cycle" else [],
     )
+
+
+def _lost(causes: Causes, first: np.ndarray) -> dict[tuple[str, str], int]:
+    """Frames that were lost after XOFF, by who sent it to whom."""
+    found: Counter[tuple[str, str]] = Counter()
+    dropped = causes.numbers["dropped_packets"]
+    for row in first[dropped[first] > 0]:
+        found[causes.name("node", row), causes.name("peer", row)] += int(dropped[row])
+    return found
 
 
 def _inputs(causes: Causes, at_root: np.ndarray) -> tuple[int, float, int]:

@@ -49,11 +49,22 @@ def when(tree: Tree) -> str:
 
 def lost(tree: Tree) -> str:
     """What was lost, and why."""
-    lost = f"{tree.lost:,} frame{'s were' if tree.lost > 1 else ' was'} lost after XOFF"
-    if tree.expired:
+    lost = f"{count(tree.lost, 'frame')} {'were' if tree.lost > 1 else 'was'} lost after XOFF"
+    why = tree.why_lost
+    if why is None or why.kind == "headroom":
+        return f"Headroom too small: {lost}."
+    if why.kind == "expired":
         ran_out = count(tree.expired, "PAUSE")
         return f"{ran_out} expired while the ingress was still full, and were not repeated: {lost}."
-    return f"Headroom too small: {lost}."
+    links = f"{', '.join(why.links[:3])}{' and others' * (len(why.links) > 3)}"
+    most = "" if why.frames == tree.lost else f", {why.frames:,} of them for this reason"
+    reasons = {
+        "ignored": f"PAUSE on {links} was never obeyed",
+        "errors": f"XOFF frames were lost to frame errors on {links}",
+        "unclear": f"Headroom too small, or XOFF frames lost to frame errors on {links}",
+        "pool": f"The headroom pool was exhausted before the headroom of {links}",
+    }
+    return f"{reasons[why.kind]}: {lost}{most}."
 
 
 def sure(tree: Tree) -> str:

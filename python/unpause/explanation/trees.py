@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from unpause.explanation.lost import Reason
+
 #: A root is certain if that part of the bytes leads there, and that part for one reason.
 CERTAIN = 0.9
 #: Below this it is one of several places.
@@ -85,8 +87,8 @@ class Tree:
         episodes: From when until when, ns.
         pauses: Transitions to XOFF.
         paused_ns: How long links were paused, as table `ports` counts it, added up over all.
-        hosts: Hosts that were stopped.
-        links: Links that were stopped.
+        hosts: Hosts that were stopped, and obeyed.
+        links: Links on which a PAUSE held anything.
         stops: What the root stopped, with what followed.
         lost: Frames that found no headroom meanwhile.
         expired: PAUSEs that ran out while the ingress was full, and were not sent again.
@@ -95,6 +97,7 @@ class Tree:
         culprits: Largest share first.
         others: The part of the queue that is of flows that are not told of by name.
         victims: Longest waits first, also those for queues that the tree left.
+        why_lost: Why most of them were.
         left_by: Of a queue that stands, where the congestion was that had let it pile up.
         left: The queues that stood when the congestion of this tree was over.
         cycle: The egresses that wait for one another, if that is the root.
@@ -119,6 +122,7 @@ class Tree:
     others: float
     victims: list[Victim]
     cycle: list[Egress]
+    why_lost: Reason | None = None
     left_by: Egress | None = None
     left: list[Egress] = field(default_factory=list)
 
