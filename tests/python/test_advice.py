@@ -176,6 +176,33 @@ def test_a_lossy_queue_that_took_the_pool() -> None:
     assert harm(POOL.replace('lossy_queue = "2MB"', 'lossy_queue = "200KB"'))[0] < harm(POOL)[0]
 
 
+def test_alpha_is_a_dynamic_threshold() -> None:
+    """It is another way to write `dynamic_shift`."""
+    with_alpha = POOL.replace("dynamic_shift = 0", 'alpha = "1"')
+    assert harm(with_alpha) == harm(POOL)
+    assert told(with_alpha)[1] == told(POOL)[1]
+    # Without a lossy queue nothing else is advised than a key that may stand beside it.
+    quick = scheme(congestion_control='"dcqcn"')
+    table = '[scheme.dcqcn]\nkmin = "5KB"\nkmax = "200KB"\npmax = 0.01'
+    burst = flow("five", "H1..H5", "H0", 'size = "300KB"')
+    part = 'buffer = "1MB"\n[pfc]\nalpha = "1/8"'
+    _, text, _ = told(single_switch(6, f"[switch]\n{part}", quick, table, burst))
+    assert "faster than dcqcn could slow them" in text
+    assert "xoff" not in text
+
+
+@pytest.mark.parametrize("law", ["dcqcn", "none"])
+def test_udp_obeys_no_congestion_control(law: str) -> None:
+    burst = flow("five", "H1..H5", "H0", 'size = "100KB"', 'transport = "udp"')
+    pfc = '[pfc]\nxoff = "50KB"'
+    source = single_switch(6, pfc, scheme(congestion_control=f'"{law}"'), burst)
+    _, text, _ = told(source)
+    assert text.startswith("five (100 % of the queue) is UDP, which obeys no congestion control")
+    assert "add a" not in text
+    limited = source.replace('"udp"', '"udp"\nrate_limit = "20Gbps"')
+    assert harm(limited)[0] < harm(source)[0]
+
+
 def test_a_dynamic_threshold_without_a_lossy_queue() -> None:
     quiet = POOL.replace("H3..H5", "H3")
     _, text, _ = told(quiet)

@@ -25,6 +25,7 @@ from unpause.explanation import (
     held,
     incidents,
     lateness,
+    shaped,
     trees_json,
 )
 from unpause.explanation.tree_lines import count, culprits, indented, of_tree, sure, when
@@ -128,8 +129,10 @@ def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> s
 def _tree(
     result: Result, run: Run, tree: Tree, title: str, columns: int, at_ns: float | None
 ) -> Iterator[str]:
-    link = _rates(run).get(tree.root, 0)
+    link = account.link_rates(run).get(tree.root, 0)
     speed = f", {rate(link)}" if link else ""
+    if limit := shaped.limit(run, tree, link):
+        speed = f", {rate(limit)} of {rate(link)} (max_rate)"
     yield printed.wrapped(f"{title}{speed}: {when(tree)}", columns)
     yield from of_tree(tree, columns, at_ns)
     yield indented(f"Could help: {advice.of_run(result, run)(tree)}.", columns)
@@ -159,7 +162,7 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
     Raises:
         ResultError: nothing is known of such a port.
     """
-    known = _rates(run)
+    known = account.link_rates(run)
     if egress not in known:
         near = sorted(str(it) for it in known if it.node == egress.node)
         hint = f"; {egress.node} sends by {', '.join(near[:8])}" if near else ""
@@ -206,12 +209,6 @@ def _way(stops: Sequence[Stop], egress: Egress) -> list[Stop]:
         if way := _way(stop.below, egress):
             return [stop, *way]
     return []
-
-
-def _rates(run: Run) -> dict[Egress, int]:
-    table = run.columns("ports", ["node", "peer", "rate_bps"])
-    rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
-    return {Egress(node, peer): bps for node, peer, bps in rows}
 
 
 def _time_ns(text: str) -> float:

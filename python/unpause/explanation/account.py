@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from unpause.data.fabric import Fabric, Port
 from unpause.data.result import Run
-from unpause.explanation import causes
+from unpause.explanation import causes, shaped
 from unpause.explanation.trees import Culprit, Egress, Tree
 
 #: Runs whose trees are kept for the next question.
@@ -64,15 +64,25 @@ def titles(run: Run, trees: Sequence[Tree]) -> list[str]:
     """A title of each tree, such as "Incast at S0->H0"; with its priority if there are several."""
     found = []
     nics = {tree.root for tree in trees if tree.kind == "nic"}
+    rates = link_rates(run)
     for tree, where in zip(trees, places(run, trees), strict=True):
         _, comma, priority = where.partition(",")
         root = deadlock([tree]) or tree.root
         if tree.kind == "nic":
             root = _nic(tree.root)
         left_by = _nic(tree.left_by) if tree.left_by in nics else _congestion(tree.left_by)
-        text = _KINDS[tree.kind].format(root=root, left_by=left_by)
+        is_shaped = tree.kind == "busy" and shaped.limit(run, tree, rates.get(tree.root, 0))
+        kind = "Shaped link {root}" if is_shaped else _KINDS[tree.kind]
+        text = kind.format(root=root, left_by=left_by)
         found.append(text + comma + priority)
     return found
+
+
+def link_rates(run: Run) -> dict[Egress, int]:
+    """The rate of the link of each egress (bit/s)."""
+    table = run.columns("ports", ["node", "peer", "rate_bps"])
+    rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
+    return {Egress(node, peer): bps for node, peer, bps in rows}
 
 
 def _nic(at: Egress) -> str:

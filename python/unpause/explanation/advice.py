@@ -12,7 +12,7 @@ from typing import Any
 from unpause.data import capacity
 from unpause.data.result import Result, Run
 from unpause.data.setting import Setting, at_rate, in_bytes, in_ns
-from unpause.explanation import measured
+from unpause.explanation import measured, shaped
 from unpause.explanation.hashed import Hashed
 from unpause.explanation.measured import Port
 from unpause.explanation.trees import Tree, every_stop
@@ -40,10 +40,10 @@ class _Adviser:
         self.run = run
         self.set = Setting(result, run)
         self.ports = measured.ports(run)
-        flows = run.columns("flows", ["traffic", "src", "dst"])
-        self.flows = set(
-            zip(*(flows.column(name).to_pylist() for name in flows.column_names), strict=True)
-        )
+        flows = run.columns("flows", ["traffic", "src", "dst", "transport"])
+        traffic, src, dst, transport = (it.to_pylist() for it in flows.columns)
+        self.flows = set(zip(traffic, src, dst, strict=True))
+        self.udp = {it for it, by in zip(traffic, transport, strict=True) if by == "udp"}
         self.hosts = {it for _, *ends in self.flows for it in ends}
         self.hashed = Hashed(run, self.set, self.ports, self.flows)
         self.rates = capacity.rates(run)
@@ -60,10 +60,12 @@ class _Adviser:
             self._held_by_a_nic,
             self._pool,
             self._slowed,
-            self._slow_link,
             self._busy,
+            self._shaped,
+            self._slow_link,
             self.hashed.collision,
             self.hashed.idle_nic,
+            self._open_loop,
             self._no_control,
             self._uncontrolled,
             self._kmin,
@@ -142,6 +144,8 @@ class _Adviser:
         if tree.left_by is None:
             return None
         less = f"a little less than the {rate(self._rate(tree))} of {tree.root}"
+        if self._is_udp(tree):
+            return f"limit the senders to {less}: UDP obeys no congestion control"
         if self._has_control():
             return f"let {self.law} hold the senders at {less}, until the queue has drained"
         return f"add a congestion_control to the scheme, or limit the senders to {less}"
@@ -253,7 +257,7 @@ class _Adviser:
 
     def _pool(self, tree: Tree) -> str | None:
         """Another queue has taken the memory on which the threshold depends."""
-        if self.set.get("pfc.dynamic_shift") is None or tree.kind in ("nic", "switch"):
+        if not self._is_dynamic() or tree.kind in ("nic", "switch"):
             return None
         taken = tree.kind == "pool"
         queues = [
@@ -295,12 +299,24 @@ class _Adviser:
             "down, so that routes avoid it if there are others"
         )
 
+    def _shaped(self, tree: Tree) -> str | None:
+        """An override lets the root send less than its link carries."""
+        limit = shaped.limit(self.run, tree, self._rate(tree))
+        if limit is None or tree.kind not in ("busy", "slow-link"):
+            return None
+        add = "" if self._has_control() or self._is_udp(tree) else ", or add a congestion_control"
+        return (
+            f"{tree.root} sends {rate(limit)} of its {rate(self._rate(tree))} at most (max_rate of "
+            f"[[override]]), less than arrived: raise that, or limit the senders to it (rate_limit "
+            f"of [[traffic]]){add}"
+        )
+
     def _slow_link(self, tree: Tree) -> str | None:
         if tree.kind != "slow-link":
             return None
         here = f"one sender on a faster link is enough to fill {tree.root}: limit its rate to "
         limit = rate(self._rate(tree))
-        if self._has_control():
+        if self._has_control() or self._is_udp(tree):
             return f"{here}{limit} (rate_limit of its [[traffic]])"
         return f"{here}{limit} (rate_limit of its [[traffic]]), or add a congestion_control"
 
@@ -344,6 +360,23 @@ class _Adviser:
                 'let them take turns ([switch.scheduler] kind = "dwrr")'
             )
         return f"{want}: send less"
+
+    def _is_udp(self, tree: Tree) -> bool:
+        """Whether most of the queue is of flows that obey no congestion control."""
+        share = sum(it.share for it in tree.culprits if it.traffic in self.udp)
+        return share >= 0.5
+
+    def _open_loop(self, tree: Tree) -> str | None:
+        if not self._is_udp(tree):
+            return None
+        ours = [it for it in tree.culprits if it.traffic in self.udp]
+        names = ", ".join(it.traffic for it in ours)
+        share = sum(it.share for it in ours)
+        return (
+            f"{names} ({100 * share:.0f} % of the queue) is UDP, which obeys no congestion "
+            "control: limit its rate (rate_limit of its [[traffic]]), or let fewer hosts send at a "
+            "time"
+        )
 
     def _no_control(self, tree: Tree) -> str | None:
         if self._has_control():
@@ -395,13 +428,18 @@ class _Adviser:
         *_, senders = tree.inputs
         who = f"{senders} hosts" if senders > 1 else "the flows of this priority"
         raised = ""
-        if self.set.get("pfc.dynamic_shift") is None and self.set.get("switch.model") is None:
+        if not self._is_dynamic() and self.set.get("switch.model") is None:
             buffer = " and [switch] buffer" if self.set.get("switch.buffer") is not None else ""
             raised = f", or raise [pfc] xoff{buffer}"
         return (
             f"{who} sent to one faster than {self.law} could slow them: start fewer at a time or "
             f"below line rate{raised}"
         )
+
+    def _is_dynamic(self) -> bool:
+        """Whether PAUSE depends on the free buffer."""
+        keys = ("pfc.dynamic_shift", "pfc.alpha")
+        return any(self.set.get(key) is not None for key in keys)
 
     def _has_control(self) -> bool:
         return self.law != "none" or self.set.scheme.get("tcp") is not None
