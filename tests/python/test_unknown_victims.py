@@ -80,6 +80,13 @@ def _run(ack_priority: str, to: str = "H1", causes: bool = True) -> Result:
     return unpause.run(text, progress=False)
 
 
+def test_the_count_is_open_without_a_record_of_pauses() -> None:
+    text = SCENARIO.format(host='ack_priority = "flow"', to="H1", causes="true\npauses = false")
+    result = unpause.run(text, progress=False)
+    assert not result.tables["pauses"].num_rows
+    assert _victims(result) == "?"
+
+
 def _victims(result: Result) -> str:
     table = overview.of_result(result)
     return table.rows[0][[head[0] for head in table.heads].index("victim")].value

@@ -67,7 +67,11 @@ def had_paused_acks(
 ) -> np.ndarray:
     """For each of `flows` whether its ACKs may have been paused; not looked up for very many."""
     found = np.zeros(flows.num_rows, dtype=bool)
-    ours = np.isin(flows.column("transport").to_pylist(), sorted(with_flows(run)))
+    transports = sorted(with_flows(run))
+    stops = (stops or _of_causes(run, fabric)) if transports else {}
+    if not stops:
+        return found
+    ours = np.isin(flows.column("transport").to_pylist(), transports)
     ours &= np.isin(series.column(flows, "priority"), [it for it in stops if stops[it].by_port])
     if not ours.any():
         return found
