@@ -108,6 +108,11 @@ impl Sender {
         self.packets - self.highest
     }
 
+    /// Packets from the next one to the last, whether the window lets them go or not.
+    pub fn left(&self) -> u32 {
+        self.packets.saturating_sub(self.next)
+    }
+
     /// True if an acknowledgement of all packets before `number` acknowledges the whole flow.
     pub fn ends_at(&self, number: u32) -> bool {
         number >= self.packets

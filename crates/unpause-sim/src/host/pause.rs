@@ -44,7 +44,7 @@ impl Host {
         if effect.change == Change::Resumed {
             if !self.nic.stopped_by.is_empty() {
                 self.note_expiry(now, class, window.plan);
-                self.note_go(now, class, since);
+                self.note_go(now, class, since, window.plan);
             }
             self.after_pause_change(now, class);
         }

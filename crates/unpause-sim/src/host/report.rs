@@ -83,7 +83,7 @@ impl Host {
             let since = pause.held_since();
             pause.finish(now, place, log);
             if !self.nic.stopped_by.is_empty() {
-                self.note_go(now, class, since);
+                self.note_go(now, class, since, plan);
             }
             let Counters {
                 tx_packets,

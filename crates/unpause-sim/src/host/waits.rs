@@ -1,10 +1,11 @@
 //! What flows of a host wait for while its NIC is paused. Nothing here runs unless it is asked for.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use super::flow::sender::Sender;
 use super::nic::item::Item;
 use super::state::Host;
+use super::tcp;
 use crate::outcome::causes::Expiry;
 use crate::outcome::held_back::{Egress, HeldBack, Pause, bytes_in};
 use crate::plan::Plan;
@@ -34,7 +35,7 @@ impl Host {
                 last.next_sent.get_or_insert(sent);
             }
         } else {
-            self.note_go(now, class, since);
+            self.note_go(now, class, since, plan);
         }
     }
 
@@ -53,10 +54,10 @@ impl Host {
     }
 
     /// `class` has been paused since `since` and may go on. Flows that are in turn would have shared the link;
-    /// none is counted for more than its own rate allows.
+    /// none is counted for more than it had, nor for more than its own rate, its source or its window allows.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_go(&mut self, now: Time, class: u8, since: Option<Time>) {
+    pub(super) fn note_go(&mut self, now: Time, class: u8, since: Option<Time>, plan: &Plan<'_>) {
         let Some(since) = since.filter(|since| *since < now) else {
             return;
         };
@@ -76,26 +77,20 @@ impl Host {
             each,
         });
         for handle in ready {
-            let slot = match handle.item() {
-                Item::Roce(slot) => slot,
+            let (place, waiting) = match handle.item() {
+                Item::Roce(slot) => {
+                    let sender = self.senders.get(slot as usize);
+                    (2 * slot as usize, sender.map(Waiting::of))
+                }
                 Item::Tcp(slot) => {
-                    if let Some(flow) = self.tcp.flow_of(slot) {
-                        held.whole(2 * slot as usize + 1, flow, None);
-                    }
-                    continue;
+                    let sender = self.tcp.senders.get(slot as usize);
+                    let found = sender.map(|sender| Waiting::of_tcp(sender, plan));
+                    (2 * slot as usize + 1, found)
                 }
                 Item::Replies(_) | Item::Acks(_) => continue,
             };
-            let place = 2 * slot as usize;
-            let Some(sender) = self.senders.get(slot as usize) else {
-                continue;
-            };
-            let start = allowed_since(sender);
-            if start <= since {
-                held.whole(place, sender.flow, Some(sender.rate()));
-            } else if start < now {
-                let allowed = bytes_in(sender.rate(), now - start);
-                held.part(sender.flow, start, each.min(allowed));
+            if let Some(waiting) = waiting {
+                waiting.note(held, place, (since, now, each));
             }
         }
     }
@@ -105,6 +100,73 @@ impl Host {
         let (node, port, classes) = (self.id, self.number, &plan.classes);
         let held = std::mem::take(&mut self.nic.waits).into_iter().zip(0..);
         held.filter_map(move |(held, class)| held.of(node, port, classes.priority(class)))
+    }
+}
+
+/// A flow that is in turn at a paused NIC.
+struct Waiting {
+    flow: u32,
+    /// From when its rate limiter allows a packet.
+    start: Time,
+    /// When it is stopped.
+    stop: Time,
+    /// What it could send at, if not at the rate of the link.
+    rate: Option<Rate>,
+    /// Bytes on the wire that it had left.
+    left: u64,
+}
+
+impl Waiting {
+    fn of(sender: &Sender) -> Self {
+        let packet = u64::from(sender.packet_bytes);
+        let rates = [
+            Some(sender.rate()),
+            sender.offered,
+            sender.window.and_then(|it| it.rate(sender.rate(), packet)),
+        ];
+        Self {
+            flow: sender.flow,
+            start: allowed_since(sender),
+            stop: sender.stop,
+            rate: rates.into_iter().flatten().min(),
+            left: u64::from(sender.recovery.left()) * packet,
+        }
+    }
+
+    /// A TCP connection. Its window would have grown, and is no bound.
+    fn of_tcp(sender: &tcp::sender::Sender, plan: &Plan<'_>) -> Self {
+        Self {
+            flow: sender.flow,
+            start: Time::ZERO,
+            stop: sender.spec.stop,
+            rate: sender.spec.rate_limit,
+            left: sender.left(plan),
+        }
+    }
+
+    /// Notes that it waited in a pause in which `each` flow could have sent that much.
+    fn note(&self, held: &mut HeldBack, place: usize, (since, now, each): (Time, Time, u64)) {
+        if self.start >= now {
+            return;
+        }
+        let start = self.start.max(since);
+        let allowed_in = |span| self.rate.map_or(u64::MAX, |rate| bytes_in(rate, span));
+        let most = each.min(allowed_in(now - start));
+        let bytes = self.until_stop(most, start, now).min(self.left);
+        match start == since && bytes == most {
+            true => held.whole(place, self.flow, self.rate),
+            false => held.part(self.flow, start, bytes),
+        }
+    }
+
+    /// Of `bytes` that it could have sent from `start` to `end`, those before it is stopped.
+    fn until_stop(&self, bytes: u64, start: Time, end: Time) -> u64 {
+        if self.stop >= end {
+            return bytes;
+        }
+        let before = self.stop.saturating_sub(start).as_ps();
+        let part = u128::from(bytes) * u128::from(before) / u128::from((end - start).as_ps());
+        part as u64
     }
 }
 

@@ -23,6 +23,12 @@ impl Frames {
         }
     }
 
+    /// Of all together.
+    pub fn bytes(self) -> u64 {
+        let full = self.full.saturating_mul(self.full_bytes);
+        full.saturating_add(self.last_bytes)
+    }
+
     /// The largest of as many equal shares.
     pub fn share_of(self, links: u64) -> Self {
         Self {

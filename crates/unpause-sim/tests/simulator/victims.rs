@@ -1,9 +1,9 @@
 //! Who waited for what others did, held against the same run without the others.
 
-use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, NodeId};
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Config, HostConfig, NodeId, PauseStorm, WindowConfig};
 use unpause_sim::results::{Results, VictimRecord};
-use unpause_sim::traffic::FlowSpec;
+use unpause_sim::traffic::{FlowSpec, Transport};
 
 use crate::common::*;
 
@@ -147,4 +147,82 @@ fn pauses_hold_as_long_as_ports_say() {
         assert!(of_ports > ms(1));
         assert_eq!(of_causes, of_ports);
     }
+}
+
+/// One host has eight flows to a neighbour whose NIC accepts nothing at these times, and `other` to another one.
+fn beside_storms(host: HostConfig, other: FlowSpec, storms: &[(Time, Time)]) -> VictimRecord {
+    let fabric = star(&[gbps(10); 3], us(1));
+    let mut flows = vec![flow(1, 2); 8];
+    flows.push(other);
+    let mut config = config(fabric, flows, ms(4));
+    config.host = host;
+    config.switch.pfc.threshold = static_threshold(5_000);
+    config.events.storms = Vec::from_iter(storms.iter().map(|&(start, stop)| PauseStorm {
+        host: 2,
+        nic: None,
+        start,
+        stop,
+    }));
+    config.probes.causes = true;
+    victim(&run(&config), 8)
+}
+
+/// What a host did not send is at most what the flow had, and what its source or its window would have let it send.
+#[test]
+fn no_more_is_not_sent_than_the_flow_could_have_sent() {
+    let storm = |host, other| beside_storms(host, other, &[(us(50), ms(2))]);
+    let host = HostConfig::default;
+    let all = storm(host(), flow(1, 3));
+    let at = |bps: f64| bps * all.waited.as_secs_f64() / 8.0;
+    assert!(all.waited > us(1_800), "{all:?}");
+    assert!(all.unsent_bytes as f64 > 0.1 * at(10e9), "{all:?}");
+    // It has sent some of its 100 kB when PAUSE comes.
+    let small = FlowSpec {
+        start: us(20),
+        ..sized(1, 3, 100_000)
+    };
+    let few = storm(host(), small).unsent_bytes;
+    assert!((10_000..107_000).contains(&few), "{few}");
+    // The source makes less than the link carries.
+    for transport in [Transport::Roce, Transport::Udp] {
+        let slow = FlowSpec {
+            offered: Some(Rate::from_mbps(100)),
+            transport,
+            ..flow(1, 3)
+        };
+        let made = storm(host(), slow).unsent_bytes as f64;
+        assert!((0.8..1.1).contains(&(made / at(1e8))), "{made} {all:?}");
+    }
+    // One packet for each round trip of more than 4 us is less than a quarter of what the link carries. The other flows
+    // wait for ACKs, and share the link no more.
+    let one = WindowConfig {
+        bytes: Some(1_000),
+        by_rate: false,
+    };
+    let windowed = HostConfig {
+        window: Some(one),
+        ..host()
+    };
+    let few = storm(windowed, flow(1, 3)).unsent_bytes as f64;
+    assert!((0.1..0.25).contains(&(few / at(10e9))), "{few} {all:?}");
+    // Nothing more is sent once the flow is stopped.
+    let stopped = FlowSpec {
+        stop: us(1_000),
+        ..flow(1, 3)
+    };
+    let few = storm(host(), stopped).unsent_bytes;
+    assert!(few < all.unsent_bytes * 6 / 10, "{few} {all:?}");
+}
+
+/// Between pauses it sends a few packets; the others wait again.
+#[test]
+fn a_flow_that_waits_often_has_no_more_to_send_than_it_is_long() {
+    let storms = Vec::from_iter((0..16).map(|it| (us(50 + 110 * it), us(150 + 110 * it))));
+    let long = FlowSpec {
+        start: us(40),
+        ..sized(1, 3, 100_000)
+    };
+    let victim = beside_storms(HostConfig::default(), long, &storms);
+    assert!(victim.pauses > 8, "{victim:?}");
+    assert_eq!(victim.unsent_bytes, 100 * FRAME, "{victim:?}");
 }

@@ -15,18 +15,31 @@ pub struct HostWindow {
     payload_bytes: u64,
     /// Of the sender's link, if the window shrinks with the flow's rate.
     line_rate: Option<Rate>,
+    /// Of its path, if that is known.
+    rtt: Option<Time>,
 }
 
 impl HostWindow {
     /// That of a flow from a link of rate `line`, if hosts have windows.
     pub fn new(spec: &FlowSpec, line: Rate, plan: &Plan<'_>) -> Option<Self> {
         let config = plan.config.host.window?;
-        let of_path = || PathOf::flow(spec, plan).map(|path| path.window_bytes());
+        let is_asked = config.bytes.is_none() || plan.config.probes.causes;
+        let path = is_asked.then(|| PathOf::flow(spec, plan)).flatten();
+        let of_path = || path.map(|path| path.window_bytes());
         Some(Self {
             bytes: config.bytes.or_else(of_path)?,
             payload_bytes: u64::from(plan.config.host.payload_bytes),
             line_rate: config.by_rate.then_some(line),
+            rtt: path.map(|path| path.rtt),
         })
+    }
+
+    /// What a flow can send at, a window of packets of `packet_bytes` for each round trip of an empty path.
+    pub fn rate(&self, rate: Rate, packet_bytes: u64) -> Option<Rate> {
+        let rtt = self.rtt.filter(|rtt| *rtt > Time::ZERO)?;
+        let bits = u128::from(8 * self.packets(rate) * packet_bytes);
+        let bps = bits * 1_000_000_000_000 / u128::from(rtt.as_ps());
+        Some(Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX)))
     }
 
     /// Packets that may be in flight at `rate`: while less payload than the window is, another one goes.

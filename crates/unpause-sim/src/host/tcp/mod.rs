@@ -108,11 +108,6 @@ impl Tcp {
             .extend(senders.filter_map(|(_, sender)| sender.end()));
     }
 
-    /// The flow sent from a slot.
-    pub fn flow_of(&self, slot: u32) -> Option<u32> {
-        self.senders.get(slot as usize).map(|sender| sender.flow)
-    }
-
     /// The sender at a slot, if it is that of the flow.
     pub fn sender(&mut self, slot: u32, flow: u32) -> Option<&mut Sender> {
         self.senders

@@ -191,6 +191,16 @@ impl Sender {
         Some(plan.priority(self.spec.priority, start, bytes))
     }
 
+    /// Bytes on the wire that it has yet to send, or to send again.
+    pub fn left(&self, plan: &Plan<'_>) -> u64 {
+        let end = self.base.saturating_add(self.size);
+        let next = self.recovery.next_start(end);
+        match next.map_or(0, |start| self.size.saturating_sub(start - self.base)) {
+            0 => 0,
+            payload => plan.tcp.frames(payload, plan.ports.framing_bytes).bytes(),
+        }
+    }
+
     /// The next segment, sent at `now`.
     pub fn send<R: Rng>(
         &mut self,

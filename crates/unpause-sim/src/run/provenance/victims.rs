@@ -8,10 +8,12 @@ use super::graph::Graph;
 use crate::config::NicModel;
 use crate::engine::log::FlowEnd;
 use crate::fabric::{NodeId, PortId};
+use crate::host::flow::layout::Layout;
 use crate::outcome::causes::{Root, RootKind, VictimRecord, Wait};
 use crate::outcome::held_back::{self, Egress};
 use crate::plan::Plan;
 use crate::routing::Direction;
+use crate::traffic::Transport;
 
 /// A root, as far as it tells victims apart, and a wait for it.
 type Blamed = ((NodeId, Option<PortId>, RootKind), Wait);
@@ -59,7 +61,7 @@ pub fn of_waits(
         let key = |((node, port, _), wait): &Blamed| (*node, *port, wait.priority);
         found.sort_unstable_by_key(|it| (key(it), it.1.start, it.1.end, it.0.2, it.1));
         let of_root = found.chunk_by(|a, b| key(a) == key(b));
-        victims.extend(of_root.map(|waits| summed(plan, waits)));
+        victims.extend(of_root.map(|waits| summed(plan, flow, waits)));
     }
     victims
 }
@@ -151,8 +153,9 @@ fn follow(
 }
 
 /// The waits of one flow for one root, by start. What its host did not send counts as not sent: what waits in a switch
-/// has left it, and comes as soon as the switch may go on.
-fn summed(plan: &Plan<'_>, waits: &[Blamed]) -> VictimRecord {
+/// has left it, and comes as soon as the switch may go on. That is at most the whole flow, although its last packets may
+/// have waited several times.
+fn summed(plan: &Plan<'_>, flow: &FlowEnd, waits: &[Blamed]) -> VictimRecord {
     let ((node, port, _), first) = waits[0];
     let (mut waited, mut last, mut unsent_bytes) = (Time::ZERO, Time::ZERO, 0);
     for (_, wait) in waits {
@@ -170,7 +173,17 @@ fn summed(plan: &Plan<'_>, waits: &[Blamed]) -> VictimRecord {
         first: first.start,
         last,
         waited,
-        unsent_bytes,
+        unsent_bytes: unsent_bytes.min(whole(plan, flow)),
         pauses: waits.len() as u32,
+    }
+}
+
+/// Bytes of a flow on the wire; as many as can be, if it has no size.
+fn whole(plan: &Plan<'_>, flow: &FlowEnd) -> u64 {
+    let framing = plan.ports.framing_bytes;
+    match (flow.size_bytes.filter(|size| *size > 0), flow.transport) {
+        (None, _) => u64::MAX,
+        (Some(size), Transport::Tcp) => plan.tcp.frames(size, framing).bytes(),
+        (size, _) => Layout::of(size, plan).frames(framing).bytes(),
     }
 }
