@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, PortId};
 use unpause_sim::results::{LinkChange, LossPlace, LossRecord, Results};
+use unpause_sim::traffic::Transport;
 
 use crate::foreseen::Foreseen;
 use crate::measured::Measured;
@@ -45,13 +46,22 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
 }
 
 fn told(run: &Run, message: String) -> Foreseen {
+    let config = &run.config;
+    let mut help = "table losses says where packets were lost".to_owned();
+    if config.uses(Transport::Roce) {
+        let after = timeouts::names(config);
+        help += &format!("; RoCE flows retransmit lost packets after {after} or a NAK");
+    }
+    if config.uses(Transport::Tcp) {
+        help += "; TCP flows retransmit them after their timeout or duplicate ACKs";
+    }
+    if config.uses(Transport::Udp) {
+        help += "; UDP flows do not retransmit";
+    }
     Foreseen {
         kind: KIND,
         message,
-        help: format!(
-            "table losses says where packets were lost; RoCE flows retransmit lost packets after {} or a NAK",
-            timeouts::names(&run.config)
-        ),
+        help,
         key: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeKind, PfcThreshold, SwitchModel};
-use unpause_sim::results::{Awaits, FlowRecord, PortRecord};
+use unpause_sim::results::PortRecord;
 
 use crate::chance;
 use crate::cycles::{Cycles, ring};
@@ -16,8 +16,8 @@ use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
 use crate::{
-    link_failures, link_rates, long_paths, lossy_links, reordering, starved, storms, thresholds,
-    timeouts, unequal_blocks, unfinished, waiting,
+    link_failures, link_rates, long_paths, lossy_links, reordering, starved, storms, stuck,
+    thresholds, unequal_blocks, unfinished, waiting,
 };
 
 /// Something to look at.
@@ -328,61 +328,9 @@ impl Found<'_> {
 
     /// Flows that something lost has left waiting for what did not come before the end.
     fn stuck(&mut self) {
-        let Measured { run, results, .. } = self.measured;
-        let drops = results.ports.iter().any(|port| port.dropped_packets > 0);
-        if !drops && results.losses.is_empty() {
-            return;
+        for (message, help) in stuck::of(self.measured) {
+            self.add("stuck-flows", message, Some(help));
         }
-        for awaits in [Awaits::Ack, Awaits::Nic] {
-            for (group, name) in run.names.traffic.iter().enumerate() {
-                let stuck = |flow: &FlowRecord| flow.stuck.filter(|it| it.awaits == awaits);
-                let of_group = |flow: &&FlowRecord| usize::from(flow.group) == group;
-                let flows = results.flows.iter().filter(of_group);
-                let mut flows = flows.filter_map(|flow| Some((flow, stuck(flow)?.since)));
-                if let Some((flow, since)) = flows.next() {
-                    self.add_stuck(awaits, name, (flow, since), flows.count());
-                }
-            }
-        }
-    }
-
-    /// Says that `flow` of traffic `name` and this many `others` are stuck.
-    fn add_stuck(
-        &mut self,
-        awaits: Awaits,
-        name: &str,
-        (flow, since): (&FlowRecord, Time),
-        others: usize,
-    ) {
-        let run = &self.measured.run;
-        let (src, dst) = (run.names.name(flow.src), run.names.name(flow.dst));
-        let others = match others {
-            0 => String::new(),
-            1 => "; so has 1 other".to_owned(),
-            others => format!("; so have {others} others"),
-        };
-        let (what, how, help) = match awaits {
-            Awaits::Ack => (
-                "an ACK",
-                "all that it may send has been sent",
-                format!(
-                    "only the timeout recovers from a lost ACK or a lost last packet: set {} shorter than the run",
-                    timeouts::with_values(&run.config)
-                ),
-            ),
-            Awaits::Nic => (
-                "its NIC",
-                "whose timer was used by another flow that waits for an ACK",
-                "HPCC's simulator, which this NIC models, does the same: set a shorter host.retransmit_timeout, or nic = \
-                 \"own\""
-                    .to_owned(),
-            ),
-        };
-        let message = format!(
-            "flow {} of traffic `{name}` ({src}->{dst}) has been waiting for {what} since {since}, {how}{others}",
-            flow.id
-        );
-        self.add("stuck-flows", message, Some(help));
     }
 
     /// Hosts that never served one of their priorities.

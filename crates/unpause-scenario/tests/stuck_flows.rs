@@ -70,8 +70,9 @@ fn a_flow_that_waits_for_ever_is_named() {
     };
     let expected = "flow 2 of traffic `out` (H0->H1) has been waiting for an ACK since 49.0296us, all that it may send has been sent";
     assert_eq!(out.message, expected);
-    let expected = "only the timeout recovers from a lost ACK or a lost last packet: set host.retransmit_timeout \
-                    (now 1000s) shorter than the run";
+    let expected = "if an ACK, the last packet or a resent packet was lost, only the timeout recovers: set \
+                    host.retransmit_timeout (now 1000s) shorter than the run; with host.nak_interval receivers also \
+                    report a resent packet that is lost again";
     assert_eq!(out.help.as_deref(), Some(expected));
 }
 
@@ -123,8 +124,8 @@ fn a_flow_that_waits_for_selective_repeat_is_named() {
     let expected = "flow 1 of traffic `in` (H2->H0) has been waiting for an ACK since 904.6552us, all that it may send \
                     has been sent; so has 1 other";
     assert_eq!(out.message, expected);
-    let expected = "only the timeout recovers from a lost ACK or a lost last packet: set rto_low and rto_high of \
-                    [scheme.selective-repeat] (now 1000s and 1000s) shorter than the run";
+    let expected = "if an ACK, the last packet or a resent packet was lost, only the timeout recovers: set rto_low and \
+                    rto_high of [scheme.selective-repeat] (now 1000s and 1000s) shorter than the run";
     assert_eq!(out.help.as_deref(), Some(expected));
     // These have waited for a moment.
     assert!(stuck("920us", "30us").is_empty());
@@ -210,8 +211,9 @@ fn hints_about_a_lost_link_hold() {
     ] {
         let all = said(retries, recovery);
         let of = |kind: &str| all.iter().find(|it| it.0 == kind).map(|it| it.1.as_str());
+        let cut_off = "no path joins its hosts at the end, because links are down";
         assert!(
-            of("stuck-flows").is_some_and(|it| it.contains("(now 1000s")),
+            of("stuck-flows").is_some_and(|it| it.starts_with(cut_off)),
             "{all:?}"
         );
         assert!(
@@ -239,4 +241,53 @@ fn after_a_timeout_a_flow_goes_on_though_its_acks_were_lost() {
     let outcome = run(&LOST_ACKS.replace("TIMEOUT", "1ms"));
     assert!(outcome.warnings.is_empty(), "{:?}", messages(&outcome));
     assert_eq!(Summary::of(&outcome.tables)[0].flows_completed, 1);
+}
+
+/// What is lost here is a packet that is sent again, and no ACK: receivers that report gaps again recover without a timeout.
+#[test]
+fn a_resent_packet_that_is_lost_again_is_among_the_causes() {
+    let source = r#"
+duration = "2ms"
+[topology]
+builder = "single-switch"
+hosts = 2
+rate = "100Gbps"
+delay = "1us"
+[host]
+retransmit_timeout = "67ms"
+INTERVAL
+[[scheme]]
+name = "go-back-N"
+[[traffic]]
+name = "f"
+kind = "flow"
+from = "H0"
+to = "H1"
+size = "10MB"
+[[event]]
+kind = "error-rate"
+link = "H0->S0"
+ber = 1e-7
+"#;
+    let help = |interval: &str| {
+        let outcome = run(&source.replace("INTERVAL", interval));
+        let completed = Summary::of(&outcome.tables)[0].flows_completed;
+        let mut all = outcome.warnings.into_iter();
+        let stuck = all.find(|it| it.kind == "stuck-flows");
+        (completed, stuck.and_then(|it| it.help))
+    };
+    let (completed, said) = help("");
+    assert_eq!(completed, 0);
+    let said = said.expect("the flow is stuck");
+    assert!(
+        said.starts_with("if an ACK, the last packet or a resent packet was lost"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with(
+            "with host.nak_interval receivers also report a resent packet that is lost again"
+        ),
+        "{said}"
+    );
+    assert_eq!(help("nak_interval = \"20us\""), (1, None));
 }
