@@ -3,6 +3,7 @@
 use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::Transport;
 
+use crate::cut_off::CutOff;
 use crate::foreseen;
 use crate::measured::Measured;
 use crate::timeouts;
@@ -14,12 +15,16 @@ type Said = (&'static str, String, Option<String>);
 pub(crate) fn of(measured: &Measured) -> Vec<Said> {
     let Measured { run, results, .. } = measured;
     let mut counts = vec![Counts::default(); run.names.traffic.len()];
+    let mut cut_off = CutOff::new(measured);
     for flow in &results.flows {
         let counts = &mut counts[usize::from(flow.group)];
         counts.started += 1;
         counts.gave_up += u64::from(flow.gave_up);
         let has_ended = flow.fct.is_some() || flow.gave_up;
-        counts.unfinished += u64::from(flow.size_bytes.is_some() && !has_ended);
+        if flow.size_bytes.is_some() && !has_ended {
+            counts.unfinished += 1;
+            counts.cut_off += u64::from(cut_off.separates(flow.src, flow.dst));
+        }
     }
     let mut said = Vec::new();
     for (group, (name, counts)) in run.names.traffic.iter().zip(&counts).enumerate() {
@@ -33,8 +38,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Said> {
             said.push(gave_up(measured, group, name, counts));
         }
         if counts.unfinished > 0 {
-            let is_udp = spec.uses(Transport::Udp);
-            said.push(unfinished(name, counts, is_udp));
+            said.push(unfinished(measured, group, name, counts));
         }
     }
     said
@@ -45,27 +49,54 @@ pub(crate) fn of(measured: &Measured) -> Vec<Said> {
 struct Counts {
     started: u64,
     unfinished: u64,
+    /// Those of them between whose hosts there is no path at the end.
+    cut_off: u64,
     gave_up: u64,
 }
 
-fn unfinished(name: &str, counts: &Counts, is_udp: bool) -> Said {
+fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Said {
     let Counts {
         started,
         unfinished,
         ..
     } = counts;
-    let (how, help) = match is_udp {
+    let Measured { run, results, .. } = measured;
+    let is_udp = run.config.traffic[group].uses(Transport::Udp);
+    let has_lost = results.totals.dropped_packets + results.totals.trimmed_packets > 0;
+    let missing = "their FCT is missing from means and percentiles";
+    let longer = longer(measured, counts, is_udp && has_lost);
+    let (how, help) = match is_udp && has_lost {
         true => (
             "did not arrive completely",
-            "UDP does not retransmit: delivered_bytes in table flows counts what arrived; their FCT is missing from means and percentiles",
+            format!(
+                "UDP does not retransmit: delivered_bytes in table flows counts what arrived; {missing}; {longer}"
+            ),
         ),
         false => (
             "were not complete at the end",
-            "their FCT is missing from means and percentiles; a longer duration helps",
+            format!("{missing}; {longer}"),
         ),
     };
     let message = format!("{unfinished} of {started} flows of traffic `{name}` {how}");
-    ("unfinished-flows", message, Some(help.to_owned()))
+    ("unfinished-flows", message, Some(help))
+}
+
+/// Whether flows would be complete in a longer run.
+fn longer(measured: &Measured, counts: &Counts, may_lack: bool) -> String {
+    let down = "whose hosts no path joins at the end, because links are down";
+    match counts.cut_off {
+        _ if measured.results.deadlock.is_some() => {
+            "the deadlock ended the run, and a longer duration does not change that".to_owned()
+        }
+        0 if may_lack => "a longer duration helps only flows that lost nothing".to_owned(),
+        0 => "a longer duration helps".to_owned(),
+        all if all == counts.unfinished => {
+            "no path joins their hosts at the end, because links are down: a longer duration does not help unless these return"
+                .to_owned()
+        }
+        1 => format!("a longer duration does not help the one {down}"),
+        some => format!("a longer duration does not help the {some} {down}"),
+    }
 }
 
 fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Said {

@@ -1,0 +1,161 @@
+//! Flows that are not complete at the end: whether a longer run would help, and what is said of it.
+
+use unpause_scenario::Outcome;
+
+#[path = "common/told.rs"]
+mod told;
+
+use told::{messages, run};
+
+/// Flows of H0 and H2 to H1, whose link fails.
+const FAILING: &str = r#"
+duration = "20ms"
+
+[topology]
+builder = "single-switch"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+
+[host]
+retransmit_timeout = "1ms"
+
+[[scheme]]
+name = "RoCE"
+
+[[scheme]]
+name = "TCP"
+congestion_control = "newreno"
+
+[[traffic]]
+name = "u"
+kind = "burst"
+from = ["H0", "H2"]
+to = "H1"
+size = "200KB"
+
+[[event]]
+kind = "down"
+link = "S0-H1"
+at = "100us"
+"#;
+
+/// Hint of the first warning of this kind and scheme.
+fn help(outcome: &Outcome, kind: &str, scheme: &str) -> String {
+    let mut all = outcome.warnings.iter();
+    let found = all.find(|it| it.kind == kind && it.scheme == scheme);
+    let found = found.unwrap_or_else(|| panic!("no {kind}: {:?}", messages(outcome)));
+    found.help.clone().unwrap_or_default()
+}
+
+#[test]
+fn a_longer_run_does_not_help_where_no_path_is_left() {
+    let outcome = run(FAILING);
+    for scheme in ["RoCE", "TCP"] {
+        assert_eq!(
+            help(&outcome, "unfinished-flows", scheme),
+            "their FCT is missing from means and percentiles; no path joins their hosts at the end, because links are \
+             down: a longer duration does not help unless these return"
+        );
+    }
+    let said = messages(&outcome);
+    let stuck = said.iter().find(|it| it.starts_with("stuck-flows"));
+    let stuck = stuck.expect("it waits for an ACK");
+    assert!(stuck.contains(" timeouts, all that it may send"), "{stuck}");
+    assert_eq!(
+        help(&outcome, "stuck-flows", "RoCE"),
+        "no path joins its hosts at the end, because links are down: its packets arrive only when these return"
+    );
+    // Flows to H3 still have a path.
+    let outcome = run(&FAILING
+        .replace("\"burst\"", "\"flow\"")
+        .replace("200KB", "30MB")
+        .replace("to = \"H1\"", "to = [\"H1\", \"H3\"]"));
+    assert_eq!(
+        help(&outcome, "unfinished-flows", "RoCE"),
+        "their FCT is missing from means and percentiles; a longer duration does not help the 2 whose hosts no path \
+         joins at the end, because links are down"
+    );
+    // And where the link returns, all have.
+    let up = "\n[[event]]\nkind = \"up\"\nlink = \"S0-H1\"\nat = \"19990us\"\n";
+    let returns = FAILING.to_owned() + up;
+    assert_eq!(
+        help(&run(&returns), "unfinished-flows", "RoCE"),
+        "their FCT is missing from means and percentiles; a longer duration helps"
+    );
+}
+
+/// The hint is about what flows of the scheme do.
+#[test]
+fn what_repairs_the_losses_of_a_failed_link_depends_on_the_transport() {
+    let table = "table losses says where packets were lost";
+    let outcome = run(FAILING);
+    assert_eq!(
+        help(&outcome, "link-down", "RoCE"),
+        format!(
+            "{table}; RoCE flows retransmit lost packets after host.retransmit_timeout or a NAK"
+        )
+    );
+    assert_eq!(
+        help(&outcome, "link-down", "TCP"),
+        format!("{table}; TCP flows retransmit them after their timeout or duplicate ACKs")
+    );
+    let udp = FAILING.replace("size = \"200KB\"", "size = \"200KB\"\ntransport = \"udp\"");
+    assert_eq!(
+        help(&run(&udp), "link-down", "RoCE"),
+        format!("{table}; UDP flows do not retransmit")
+    );
+}
+
+#[test]
+fn a_longer_run_does_not_help_after_a_deadlock() {
+    let ring = |at: usize| {
+        let (next, to) = ((at + 1) % 5, (at + 2) % 5);
+        format!(
+            "[[topology.link]]\na = \"S{at}\"\nb = \"S{next}\"\n[[topology.link]]\na = \"H{at}\"\nb = \"S{at}\"\n\
+             [[traffic]]\nname = \"f{at}\"\nkind = \"flow\"\nfrom = \"H{at}\"\nto = \"H{to}\"\nsize = \"2MB\"\n"
+        )
+    };
+    let links: String = (0..5).map(ring).collect();
+    let outcome = run(&format!(
+        "duration = \"5ms\"\n[topology]\nbuilder = \"explicit\"\nhosts = \"H0..H4\"\nswitches = \"S0..S4\"\n\
+         rate = \"100Gbps\"\ndelay = \"1us\"\n{links}[probes]\ndeadlock = \"20us\"\ndeadlock_hold = \"100us\"\n\
+         [pfc]\nxoff = \"50KB\"\n[[scheme]]\nname = \"x\"\n"
+    ));
+    assert_eq!(
+        help(&outcome, "unfinished-flows", "x"),
+        "their FCT is missing from means and percentiles; the deadlock ended the run, and a longer duration does not \
+         change that"
+    );
+}
+
+/// UDP that has lost nothing is as any other flow; in a longer run it is complete.
+#[test]
+fn udp_that_is_still_sending_has_lost_nothing() {
+    let udp = |duration: &str, hosts: &str| {
+        run(&format!(
+            "duration = \"{duration}\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 5\nrate = \"10Gbps\"\n\
+             delay = \"1us\"\n[switch]\nlossless = []\nlossy_queue = \"50KB\"\n[[scheme]]\nname = \"x\"\n\
+             [[traffic]]\nname = \"u\"\nkind = \"burst\"\nfrom = \"{hosts}\"\nto = \"H0\"\nsize = \"1MB\"\n\
+             transport = \"udp\"\n"
+        ))
+    };
+    let said = |outcome: &Outcome| {
+        let all = messages(outcome).into_iter();
+        all.filter(|it| it.starts_with("unfinished-flows"))
+            .collect::<Vec<_>>()
+    };
+    let short = udp("100us", "H1");
+    assert_eq!(
+        said(&short),
+        ["unfinished-flows: 1 of 1 flows of traffic `u` were not complete at the end"]
+    );
+    assert!(help(&short, "unfinished-flows", "x").ends_with("; a longer duration helps"));
+    assert_eq!(said(&udp("2ms", "H1")), [""; 0]);
+    let lossy = udp("10ms", "H1..H2");
+    assert!(said(&lossy)[0].ends_with("flows of traffic `u` did not arrive completely"));
+    assert!(
+        help(&lossy, "unfinished-flows", "x")
+            .ends_with("; a longer duration helps only flows that lost nothing")
+    );
+}
