@@ -11,6 +11,7 @@
 
 mod at_place;
 mod blind_watchdog;
+mod buffers;
 mod chance;
 mod columns;
 mod compile;
@@ -28,6 +29,7 @@ mod hpcc_files;
 mod hpcc_trace;
 pub mod import;
 mod job_totals;
+mod in_force;
 mod join;
 #[cfg(feature = "parquet")]
 mod key;

@@ -3,8 +3,9 @@
 use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point;
 use unpause_protocols::units::Rate;
-use unpause_sim::config::NodeKind;
+use unpause_sim::config::{NodeId, NodeKind, PortId};
 
+use crate::in_force::{self, Place};
 use crate::run::Run;
 use crate::text::setting::size;
 
@@ -60,13 +61,34 @@ fn hosts(run: &Run) -> Option<Rate> {
     of_hosts.map(|link| link.rate).max()
 }
 
-/// The rate of the fastest link of a switch that marks; NVSwitches do not.
+/// The rate of the fastest link of a switch that marks, by these thresholds; NVSwitches do not.
 fn fastest(run: &Run) -> Option<Rate> {
-    let fabric = &run.config.fabric;
-    let marks = |node: &u32| {
-        fabric.nodes[*node as usize] == NodeKind::Switch && !fabric.nvswitches.contains(node)
+    let config = &run.config;
+    let fabric = &config.fabric;
+    let marks = |node: NodeId| {
+        fabric.nodes[node as usize] == NodeKind::Switch && !fabric.nvswitches.contains(&node)
     };
-    let links = fabric.links.iter();
-    let of_switches = links.filter(|link| [link.a, link.b].iter().any(marks));
-    of_switches.map(|link| link.rate).max()
+    let has_no_own = |node: NodeId, port: PortId| {
+        let mut used = (0..8).filter(|priority| config.data_priorities() >> priority & 1 == 1);
+        used.any(|priority| {
+            let at = Place {
+                node,
+                port,
+                priority,
+            };
+            in_force::own(config, at, |it| it.marking).is_none()
+        })
+    };
+    let mut ports: Vec<PortId> = vec![0; fabric.nodes.len()];
+    let mut fastest = None;
+    for link in &fabric.links {
+        for node in [link.a, link.b] {
+            let port = ports[node as usize];
+            ports[node as usize] += 1;
+            if marks(node) && has_no_own(node, port) {
+                fastest = fastest.max(Some(link.rate));
+            }
+        }
+    }
+    fastest
 }

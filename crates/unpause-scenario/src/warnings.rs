@@ -1,15 +1,18 @@
 //! What the reader of a result should know: drops, silence, knobs that did nothing.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeKind, PfcThreshold, SwitchModel};
+use unpause_sim::config::{NodeId, NodeKind, SwitchModel};
 use unpause_sim::results::PortRecord;
 
 use crate::chance;
 use crate::cycles::{Cycles, ring};
 use crate::foreseen;
 use crate::headroom;
+use crate::in_force::{self, Place};
 use crate::measured::Measured;
 use crate::run::Run;
 use crate::sections::marking::Marking;
@@ -209,8 +212,9 @@ impl Found<'_> {
         }
     }
 
-    fn is_lossless(&self, priority: u8) -> bool {
-        self.measured.run.config.switch.lossless & (1 << priority) != 0
+    /// True if its priority has PFC there.
+    fn is_lossless(&self, port: &PortRecord) -> bool {
+        in_force::lossless(&self.measured.run.config, port.node) & (1 << port.priority) != 0
     }
 
     /// PFC has stopped the fabric for good.
@@ -252,7 +256,7 @@ impl Found<'_> {
         let lossless: Vec<&PortRecord> = results
             .ports
             .iter()
-            .filter(|port| self.is_lossless(port.priority))
+            .filter(|port| self.is_lossless(port))
             .collect();
         let in_headroom: u64 = lossless
             .iter()
@@ -348,6 +352,39 @@ impl Found<'_> {
         }
     }
 
+    /// Why no PAUSE was sent.
+    fn no_pause(&self) -> String {
+        let Measured { run, results, .. } = self.measured;
+        let config = &run.config;
+        let (switch, used) = (&config.switch, config.data_priorities());
+        if switch.lossless & used == 0 {
+            return "no PAUSE was sent: no traffic has a lossless priority".to_owned();
+        }
+        let is_switch = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Switch;
+        let mut nodes = 0..config.fabric.nodes.len() as NodeId;
+        if !nodes.any(|node| is_switch(node) && in_force::lossless(config, node) & used != 0) {
+            return "no PAUSE was sent: overrides leave no switch with PFC for a priority of the traffic".to_owned();
+        }
+        let records = results.ports.iter();
+        let records = records.filter(|port| is_switch(port.node) && self.is_lossless(port));
+        let held = records.clone().map(|port| port.max_ingress_bytes).max();
+        let largest = size(held.unwrap_or(0));
+        let at = |port: &PortRecord| Place {
+            node: port.node,
+            port: port.port,
+            priority: port.priority,
+        };
+        let xoffs = records.filter_map(|port| Some(in_force::fixed(config, at(port))?.0));
+        // Where it differs, it is compared with no one XOFF.
+        let xoffs: BTreeSet<u64> = match &switch.model {
+            SwitchModel::Pipeline(pipeline) => BTreeSet::from([pipeline.ingress.xoff]),
+            _ => xoffs.collect(),
+        };
+        let xoff = xoffs.first().filter(|_| xoffs.len() == 1);
+        let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(*xoff)));
+        format!("no PAUSE was sent: no ingress of a switch held more than {largest}{xoff}")
+    }
+
     /// Flow control or congestion control that did nothing at all.
     fn mechanism(&mut self) {
         let Measured { run, results, .. } = self.measured;
@@ -359,25 +396,7 @@ impl Found<'_> {
             self.add(never, "nobody waited for credits".to_owned(), None);
             self.is_note();
         } else if switch.cbfc.is_none() && switch.lossless != 0 && totals.pause_frames == 0 {
-            let records = results.ports.iter().filter(|port| {
-                run.config.fabric.nodes[port.node as usize] == NodeKind::Switch
-                    && self.is_lossless(port.priority)
-            });
-            let held = records.map(|port| port.max_ingress_bytes).max();
-            let largest = size(held.unwrap_or(0));
-            let xoff = match (&switch.model, switch.pfc.threshold) {
-                (SwitchModel::Pipeline(pipeline), _) => Some(pipeline.ingress.xoff),
-                (_, PfcThreshold::Static { xoff_bytes, .. }) => Some(xoff_bytes),
-                (_, PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. }) => None,
-            };
-            let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(xoff)));
-            let message = match switch.lossless & run.config.data_priorities() {
-                0 => "no PAUSE was sent: no traffic has a lossless priority".to_owned(),
-                _ => format!(
-                    "no PAUSE was sent: no ingress of a switch held more than {largest}{xoff}"
-                ),
-            };
-            self.add(never, message, None);
+            self.add(never, self.no_pause(), None);
             self.is_note();
         }
         let control = run.congestion_control;

@@ -186,6 +186,74 @@ fn a_buffer_that_is_full_before_every_port_has_sent_pause() {
 }
 
 #[test]
+/// What is in force where buffers are looked at decides, not what the file has for all switches.
+#[test]
+fn overrides_decide_what_is_reported_of_buffers() {
+    let own = |keys: &str| format!("\n[[override]]\nswitches = \"S*\"\n{keys}\n");
+    let red = |kmin: &str| format!("dcqcn = {{ kmin = \"{kmin}\", kmax = \"4MB\" }}");
+    let low = "xoff = \"100KB\"\nxon = \"90KB\"";
+    // Marks: two ports of S0 hold more than kmin under their own XOFF, and less under the others'.
+    let high = low.to_owned() + &own("xoff = \"2MB\"\nxon = \"1900KB\"");
+    assert_eq!(warnings(&[("PFC", &high), ("SCHEME", &red("1MB"))]), []);
+    let low_there = own("xoff = \"100KB\"\nxon = \"90KB\"");
+    let message = only(
+        &[("PFC", &low_there), ("SCHEME", &red("1MB"))],
+        "unreachable-kmin",
+    );
+    assert!(
+        message.contains("ports of S0 at XOFF (100 KB)"),
+        "{message}"
+    );
+    let lossy = low.to_owned() + &own("lossless = []");
+    assert_eq!(warnings(&[("PFC", &lossy), ("SCHEME", &red("1MB"))]), []);
+    let marks = low.to_owned() + &own("kmin = \"50KB\"\nkmax = \"60KB\"\npmax = 1.0");
+    assert_eq!(warnings(&[("PFC", &marks), ("SCHEME", &red("1MB"))]), []);
+    // Buffers.
+    let small = ("SWITCH", "buffer = \"1MB\"");
+    assert_eq!(warnings(&[small, ("PFC", &own("xoff = \"20KB\""))]), []);
+    assert_eq!(warnings(&[small, ("PFC", &own("buffer = \"4MB\""))]), []);
+    let message = only(
+        &[
+            small,
+            (
+                "PFC",
+                &format!("xoff = \"20KB\"{}", own("xoff = \"400KB\"")),
+            ),
+        ],
+        "small-buffer",
+    );
+    assert!(
+        message.contains("may hold xoff of its override 400 KB in each of 1 lossless priorities"),
+        "{message}"
+    );
+    // XON, over 40 km.
+    let far = ("DELAY", "200us");
+    let high = own("xoff = \"3MB\"\nxon = \"2600KB\"");
+    assert_eq!(warnings(&[far, ("PFC", &high)]), []);
+    let low = format!(
+        "xoff = \"3MB\"\nxon = \"2600KB\"{}",
+        own("xoff = \"3MB\"\nxon = \"1MB\"")
+    );
+    let message = only(&[far, ("PFC", &low)], "low-xon");
+    assert!(
+        message.starts_with("xon of its override 1 MB is too low for the link S0 to S1"),
+        "{message}"
+    );
+}
+
+/// A pool takes less of the buffer than all ports' headroom would.
+#[test]
+fn a_pool_of_headroom_leaves_more_of_the_buffer() {
+    let pfc = |pool: &str| format!("xoff = \"100KB\"\nheadroom = \"100KB\"\n{pool}");
+    let switch = ("SWITCH", "buffer = \"500KB\"");
+    let message = only(&[switch, ("PFC", &pfc(""))], "small-buffer");
+    assert!(message.contains("headroom leaves 200 KB"), "{message}");
+    assert_eq!(
+        warnings(&[switch, ("PFC", &pfc("headroom_pool = \"150KB\""))]),
+        []
+    );
+}
+
 fn roce_in_a_lossy_class_beside_a_lossless_one() {
     let message = only(&[("TRAFFIC", "priority = 0")], "lossy-roce");
     assert!(

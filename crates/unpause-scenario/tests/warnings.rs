@@ -139,6 +139,41 @@ fn a_step_that_was_chosen_and_can_never_act_is_told() {
     assert!(!told(&by_the_timer));
 }
 
+/// XOFF of the override is what no ingress reached; where there are several, none is named.
+#[test]
+fn thresholds_of_overrides_are_those_that_no_ingress_reached() {
+    let never = |own: &str| {
+        let source = SCENARIO.replace("headroom = \"HEADROOM\"\n", "");
+        let source = source
+            .replace("1MB", "100KB")
+            .replace("[[scheme]]", &format!("{own}\n[[scheme]]"));
+        let said = messages(&run(&source));
+        said.into_iter()
+            .filter(|it| it.starts_with("never-triggered") || it.starts_with("lossless-drops"))
+            .collect::<Vec<_>>()
+    };
+    let held = "never-triggered: no PAUSE was sent: no ingress of a switch held more than";
+    let [said] = &*never("[[override]]\nswitches = \"S0\"\nxoff = \"400KB\"") else {
+        panic!("one note");
+    };
+    assert!(said.starts_with(held), "{said}");
+    assert!(said.ends_with(", XOFF is 400 KB"), "{said}");
+    let [said] = &*never(
+        "[[override]]\nports = \"S0->H0\"\nxoff = \"400KB\"\n[[override]]\nports = \"S0->H1\"\nxoff = \"300KB\"\n[[override]]\nports = \"S0->H2\"\nxoff = \"300KB\"",
+    ) else {
+        panic!("one note");
+    };
+    assert!(said.starts_with(held) && !said.contains("XOFF"), "{said}");
+    // Nothing is lossless there, and so nothing lossless is dropped.
+    let lossy = "[[override]]\nswitches = \"S0\"\nlossless = []\nlossy_queue = \"50KB\"";
+    assert_eq!(
+        never(lossy),
+        [
+            "never-triggered: no PAUSE was sent: overrides leave no switch with PFC for a priority of the traffic"
+        ]
+    );
+}
+
 /// The NIC of H2 takes nothing from 100 us to 500 us; the watchdog looks every 50 us.
 const STORM: &str = r#"
 duration = "1ms"
