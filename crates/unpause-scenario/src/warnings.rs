@@ -244,7 +244,7 @@ impl Found<'_> {
             let (node, peer) = (run.names.name(port.node), self.peer(port));
             let at = format!("{node} port {} (to {peer})", port.port);
             if port.headroom_dropped_packets > 0 {
-                let (cause, help) = headroom::why_dropped(&run.config, port);
+                let (cause, help) = headroom::why_dropped(self.measured, port);
                 let message = format!(
                     "{at} dropped {} packets of lossless priority {}: {cause}",
                     port.headroom_dropped_packets, port.priority
