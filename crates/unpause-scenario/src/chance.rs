@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use unpause_sim::config::{Config, NodeKind};
 use unpause_sim::traffic::{Interval, Size, TrafficSpec, Transport};
 
+use crate::crossings::Crossings;
 use crate::foreseen::Foreseen;
 use crate::measured::Measured;
 use crate::run::Run;
@@ -63,11 +64,13 @@ pub(crate) fn phase(measured: &Measured) -> Vec<Foreseen> {
     let Measured { run, results, .. } = measured;
     let config = &run.config;
     let is_lossy = |priority: u8| config.switch.lossless & 1 << priority == 0;
-    let dropping = results.ports.iter().filter(|port| {
+    let mut dropping = results.ports.iter().filter(|port| {
         let at_switch = config.fabric.nodes[port.node as usize] == NodeKind::Switch;
         port.dropped_packets > 0 && at_switch && is_lossy(port.priority)
     });
-    let priorities = dropping.fold(0, |all, port| all | 1 << port.priority);
+    let priorities = dropping
+        .clone()
+        .fold(0, |all, port| all | 1 << port.priority);
     if priorities == 0 || run.congestion_control.reacts() || is_random(config, priorities) {
         return Vec::new();
     }
@@ -76,11 +79,24 @@ pub(crate) fn phase(measured: &Measured) -> Vec<Foreseen> {
         spec.uses(Transport::Roce) && spec.priorities() & priorities != 0
     };
     let flows = results.flows.iter().filter(|flow| is_theirs(flow.group));
-    let senders: BTreeSet<_> = flows.clone().map(|flow| flow.src).collect();
-    let Some(first) = flows.clone().next().filter(|_| senders.len() > 1) else {
+    let flows: BTreeSet<_> = flows
+        .map(|it| (it.group, it.priority, it.src, it.dst))
+        .collect();
+    let mut crossings = Crossings::new(config);
+    let first = dropping.find_map(|port| {
+        let peer = run.names.peers[port.node as usize][usize::from(port.port)];
+        let here = flows.iter().filter(|(_, priority, src, dst)| {
+            *priority == port.priority && crossings.may_be((*src, *dst), (port.node, peer))
+        });
+        // Of one sender the phase to no other matters.
+        let mut here = here.copied();
+        let first = here.next()?;
+        here.any(|it| it.2 != first.2).then_some(first.0)
+    });
+    let Some(first) = first else {
         return Vec::new();
     };
-    let name = &run.names.traffic[usize::from(first.group)];
+    let name = &run.names.traffic[usize::from(first)];
     vec![Foreseen {
         kind: "phase",
         message: format!(
@@ -93,6 +109,12 @@ pub(crate) fn phase(measured: &Measured) -> Vec<Foreseen> {
 
 /// Whether some flow of these priorities starts, or has a size, by chance.
 fn is_random(config: &Config, priorities: u8) -> bool {
+    let late = |entry: u16| {
+        config
+            .jitters
+            .iter()
+            .any(|(jittered, _)| *jittered == entry)
+    };
     let of_entry = |spec: &TrafficSpec| match spec {
         TrafficSpec::Flows(_) => false,
         TrafficSpec::Burst(burst) => {
@@ -101,7 +123,7 @@ fn is_random(config: &Config, priorities: u8) -> bool {
         }
         _ => true,
     };
-    let used = config.traffic.iter();
-    let mut used = used.filter(|spec| spec.priorities() & priorities != 0);
-    used.any(of_entry)
+    let used = (0..).zip(&config.traffic);
+    let mut used = used.filter(|(_, spec)| spec.priorities() & priorities != 0);
+    used.any(|(entry, spec)| of_entry(spec) || late(entry))
 }

@@ -85,9 +85,10 @@ pub(crate) fn of_seeds(parts: &[(&Run, &Tables)]) -> Vec<Warning> {
         run: run.index,
         scheme: run.scheme.clone(),
         kind: "same-seeds".into(),
-        message: "every seed gives the same result, because nothing is drawn at random".into(),
+        message: "every seed gives the same result: nothing that is drawn at random made a difference".into(),
         help: Some(
-            "run one seed; only random traffic (mean_interval, load, a cdf), ECMP and probabilistic marking depend on it"
+            "run one seed; random traffic (mean_interval, load, a cdf), jitter, ECMP, probabilistic marking, errors of links \
+             and the like depend on it, and none of them changed a flow or a port here"
                 .into(),
         ),
         note: false,

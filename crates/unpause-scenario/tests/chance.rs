@@ -60,6 +60,20 @@ const RANDOM: &str = "size = \"1MB\"\nmean_interval = \"100us\"";
 fn seeds_that_change_nothing_are_told_of() {
     let same = run("3", "", SIZE, 3);
     assert_eq!(runs_of(&same, "same-seeds"), [0, 1, 2]);
+    // Errors that hit no frame are drawn all the same.
+    let errors = "\n[[event]]\nkind = \"error-rate\"\nlink = \"all\"\nloss = 1e-9";
+    let hit_none = run("3", "", &format!("size = \"10KB\"{errors}"), 2);
+    let said = hit_none.warnings.iter().find(|it| it.kind == "same-seeds");
+    let said = said.expect("both seeds are alike");
+    assert_eq!(
+        said.message,
+        "every seed gives the same result: nothing that is drawn at random made a difference"
+    );
+    assert!(
+        said.help
+            .as_ref()
+            .is_some_and(|it| it.contains("jitter") && it.contains("errors of links"))
+    );
     let random = run("3", "", RANDOM, 3);
     assert_eq!(runs_of(&random, "same-seeds"), [0; 0]);
     // Marks by probability, though flows start alike.
@@ -98,6 +112,10 @@ fn losses_that_phase_decides_are_told_of() {
         ("nothing is lost", run("3", "", SIZE, 1)),
         ("starts are random", run("", "", RANDOM, 1)),
         (
+            "starts have jitter",
+            run("", "", &format!("{SIZE}\njitter = \"5us\""), 1),
+        ),
+        (
             "senders slow down",
             run("", "congestion_control = \"dcqcn\"", SIZE, 1),
         ),
@@ -108,4 +126,27 @@ fn losses_that_phase_decides_are_told_of() {
     ] {
         assert_eq!(runs_of(&outcome, "phase"), [0; 0], "{why}");
     }
+}
+
+/// Of two flows only one comes by the slow link that drops packets: there is no phase to the other.
+#[test]
+fn losses_of_a_lonely_sender_are_not_of_phase() {
+    let source = |to: &str| {
+        format!(
+            "duration = \"1ms\"\n[topology]\nbuilder = \"explicit\"\nhosts = \"H0..H3\"\nswitches = [\"S\"]\ndelay = \"1us\"\n\
+             rate = \"100Gbps\"\nlink = [{{ a = \"H0\", b = \"S\" }}, {{ a = \"H1\", b = \"S\", rate = \"10Gbps\" }}, \
+             {{ a = \"H2\", b = \"S\" }}, {{ a = \"H3\", b = \"S\" }}]\n\
+             [switch]\nlossless = []\nlossy_queue = \"20KB\"\n[[scheme]]\nname = \"x\"\n\
+             [[traffic]]\nname = \"u\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"100KB\"\n\
+             [[traffic]]\nname = \"v\"\nkind = \"flow\"\nfrom = \"H2\"\nto = \"{to}\"\nsize = \"100KB\"\n"
+        )
+    };
+    let phase = |to: &str| {
+        let scenario = Scenario::parse(&source(to), Path::new("test.toml"));
+        let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+        let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+        runs_of(&outcome, "phase")
+    };
+    assert_eq!(phase("H3"), [0; 0]);
+    assert_eq!(phase("H1"), [0]);
 }
