@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::flow_control::watchdog::Rule;
 use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{NodeId, NodeKind};
 
 use crate::run::Run;
 
 /// Why the watchdog of `run` finds no storm, and what to do about it.
 pub(crate) fn why(run: &Run) -> Option<(String, &'static str)> {
     let config = &run.config;
-    let params = config.switch.watchdog?.params;
+    let watchdog = config.switch.watchdog?;
+    let params = watchdog.params;
     let earliest = params.detection.max(params.poll);
     if earliest >= config.stop {
         let message = format!(
@@ -26,7 +28,16 @@ pub(crate) fn why(run: &Run) -> Option<(String, &'static str)> {
     }
     let pfc = &config.switch.pfc.params;
     let mut intervals: BTreeMap<Time, Rate> = BTreeMap::new();
-    for link in &config.fabric.links {
+    // Who watches a port sees the PAUSE of its peer.
+    let fabric = &config.fabric;
+    let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
+    let watches = |node, peer| {
+        let has_one = !is_host(node) && !fabric.is_nvswitch(node);
+        has_one && (is_host(peer) || !watchdog.hosts_only)
+    };
+    let watched = fabric.links.iter();
+    let watched = watched.filter(|link| watches(link.a, link.b) || watches(link.b, link.a));
+    for link in watched {
         let interval = pfc.refresh_interval(pfc.pause_duration(link.rate));
         intervals.insert(interval, link.rate);
     }

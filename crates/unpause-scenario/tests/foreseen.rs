@@ -368,6 +368,28 @@ fn a_watchdog_that_polls_so_often_that_the_run_takes_long() {
         Some(
             "set poll_interval to \"100ps\" or more, and detection_time and restoration_time to no less; SONiC's switches \
              poll every 100ms to 1s"
+/// The slow link between the switches is not watched, and PAUSE comes often enough on those that are.
+#[test]
+fn only_watched_ports_count() {
+    let keys = |ports: &str| {
+        format!(
+            "[switch.watchdog]\ndetection_time = \"400us\"\nrestoration_time = \"400us\"\npoll_interval = \"335us\"\n\
+             rule = \"broadcom\"\nports = \"{ports}\""
+        )
+    };
+    let of_kind = |ports: &str| {
+        let slow = [
+            ("SWITCH", keys(ports)),
+            ("DELAY", "1us\", rate = \"1Gbps".to_owned()),
+            ("b = \"S1\", rate = \"50Gbps\"", "b = \"S1\"".to_owned()),
+        ];
+        let slow = slow.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let all = warnings(&slow).into_iter();
+        all.filter(|(kind, _)| kind == "blind-watchdog").count()
+    };
+    assert_eq!((of_kind("all"), of_kind("hosts")), (1, 0));
+}
+
         )
     );
     assert_eq!(polls("4ps", "400us"), Vec::<String>::new());
