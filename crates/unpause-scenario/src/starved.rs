@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, PRIORITIES};
+use unpause_sim::results::FlowRecord;
 
 use crate::measured::Measured;
 
@@ -14,7 +15,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
     for port in results.ports.iter().filter(|port| port.tx_packets > 0) {
         sent[port.node as usize] |= 1 << port.priority;
     }
-    let control = 1 << run.config.host.control_priority;
+    let control = run.config.host.control_priority;
     let shares = run
         .config
         .host
@@ -26,13 +27,12 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
         let (host, priority) = (flow.src, flow.priority);
         let waited = stop.saturating_sub(flow.start);
         let own = sent[host as usize] & 1 << priority;
-        let higher = (sent[host as usize] & !control).checked_shr(u32::from(priority) + 1);
         if waited < Time::from_ps(stop.as_ps() / 10)
             || flow.delivered_bytes > 0
             || own != 0
-            || higher.unwrap_or(0) == 0
             || shares[usize::from(priority)] > 0
             || told.contains(&(host, priority))
+            || !had_no_turn(measured, flow, control)
         {
             continue;
         }
@@ -48,4 +48,23 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
         found.push((message, help));
     }
     found
+}
+
+/// Whether higher priorities sent all the time since the flow had started: they leave no more than a tenth of a link of its host
+/// unused.
+fn had_no_turn(measured: &Measured, flow: &FlowRecord, control: u8) -> bool {
+    let Measured { run, results, .. } = measured;
+    let waited = results.totals.simulated.saturating_sub(flow.start);
+    let links = run.config.fabric.links.iter();
+    let links = links.filter(|link| link.a == flow.src || link.b == flow.src);
+    (0..).zip(links).any(|(port, link)| {
+        let higher = results.ports.iter().filter(|it| {
+            let is_there = (it.node, it.port) == (flow.src, port);
+            is_there && it.priority > flow.priority && it.priority != control
+        });
+        let sent = link.rate.time_for(higher.map(|it| it.tx_bytes).sum());
+        // Before the flow started they sent as well.
+        let since = sent.saturating_sub(flow.start);
+        waited.saturating_sub(since) <= Time::from_ps(waited.as_ps() / 10)
+    })
 }

@@ -107,6 +107,7 @@ fn dcqcns_own_thresholds_at_a_link_that_is_faster_than_theirs() {
         THRESHOLDS,
         "dcqcn = { kmin = { \"100Gbps\" = \"400KB\" }, kmax = { \"100Gbps\" = \"1600KB\" }, pmax = { \"100Gbps\" = 0.2 } }",
         "marking = \"red\"\nred = { kmin = \"400KB\", kmax = \"1600KB\", pmax = 0.2 }",
+        "[[override]]\nswitches = \"S*\"\nkmin = \"400KB\"\nkmax = \"1600KB\"\npmax = 0.2",
     ] {
         assert_eq!(with(chosen, "100Gbps"), (None, None), "{chosen}");
     }
@@ -185,7 +186,6 @@ fn a_buffer_that_is_full_before_every_port_has_sent_pause() {
     assert_eq!(warnings(&[("SWITCH", &switch("4MB"))]), []);
 }
 
-#[test]
 /// What is in force where buffers are looked at decides, not what the file has for all switches.
 #[test]
 fn overrides_decide_what_is_reported_of_buffers() {
@@ -254,6 +254,7 @@ fn a_pool_of_headroom_leaves_more_of_the_buffer() {
     );
 }
 
+#[test]
 fn roce_in_a_lossy_class_beside_a_lossless_one() {
     let message = only(&[("TRAFFIC", "priority = 0")], "lossy-roce");
     assert!(
@@ -307,6 +308,26 @@ fn a_priority_that_its_own_host_starves() {
     assert_eq!(starved(&low(4)), Vec::<String>::new());
 }
 
+/// One packet of a higher priority, and then a link that is down: that is not what kept the other from sending.
+#[test]
+fn a_priority_behind_a_failed_link_is_not_starved() {
+    let source = |event: &str| {
+        format!(
+            "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"10Gbps\"\ndelay = \"1us\"\n\
+             [switch]\nlossless = [3, 4]\n[[scheme]]\nname = \"x\"\n\
+             [[traffic]]\nname = \"hi\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"1KB\"\npriority = 4\n\
+             [[traffic]]\nname = \"lo\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"1MB\"\npriority = 3\n\
+             start = \"20us\"\n{event}"
+        )
+    };
+    let down = "[[event]]\nkind = \"down\"\nlink = \"H0-S0\"\nat = \"10us\"\n";
+    let scenario = Scenario::parse(&source(down), Path::new("test.toml")).expect("a scenario");
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+    let kinds: Vec<_> = outcome.warnings.iter().map(|it| it.kind.as_str()).collect();
+    assert!(kinds.contains(&"link-down"), "{kinds:?}");
+    assert!(!kinds.contains(&"starved-priority"), "{kinds:?}");
+}
+
 /// A watchdog of these keys, in a run of 1 ms with links of 50 and 100 Gb/s.
 fn watchdog(keys: &str) -> Vec<String> {
     let switch = format!("[switch.watchdog]\n{keys}");
@@ -347,27 +368,6 @@ fn a_watchdog_that_looks_more_often_than_pause_comes() {
     assert!(looks("335us", "mellanox").is_empty());
 }
 
-/// Two switches of 3 and 2 ports with 2 classes: 30 ns for a poll of both.
-#[test]
-fn a_watchdog_that_polls_so_often_that_the_run_takes_long() {
-    let polls = |every: &str, times: &str| -> Vec<String> {
-        let keys = format!(
-            "[switch.watchdog]\nrule = \"mellanox\"\npoll_interval = \"{every}\"\n\
-             detection_time = \"{times}\"\nrestoration_time = \"{times}\""
-        );
-        let all = scenario(&[("SWITCH", &keys)]).warnings().into_iter();
-        all.map(|it| format!("{}: {}\n{}", it.kind, it.message, it.help.unwrap()))
-            .collect()
-    };
-    insta::assert_snapshot!(polls("1ps", "400us").concat(), @r#"
-    fast-watchdog: test.toml:21: the PFC watchdog of each switch polls every 1ps, 1,000,000,000 times in 1ms: this alone takes a core about 30 s
-    set poll_interval to "100ps" or more; SONiC's switches poll every 100ms to 1s
-    "#);
-    assert_eq!(
-        polls("1ps", "20ps").concat().lines().last(),
-        Some(
-            "set poll_interval to \"100ps\" or more, and detection_time and restoration_time to no less; SONiC's switches \
-             poll every 100ms to 1s"
 /// The slow link between the switches is not watched, and PAUSE comes often enough on those that are.
 #[test]
 fn only_watched_ports_count() {
@@ -390,6 +390,27 @@ fn only_watched_ports_count() {
     assert_eq!((of_kind("all"), of_kind("hosts")), (1, 0));
 }
 
+/// Two switches of 3 and 2 ports with 2 classes: 30 ns for a poll of both.
+#[test]
+fn a_watchdog_that_polls_so_often_that_the_run_takes_long() {
+    let polls = |every: &str, times: &str| -> Vec<String> {
+        let keys = format!(
+            "[switch.watchdog]\nrule = \"mellanox\"\npoll_interval = \"{every}\"\n\
+             detection_time = \"{times}\"\nrestoration_time = \"{times}\""
+        );
+        let all = scenario(&[("SWITCH", &keys)]).warnings().into_iter();
+        all.map(|it| format!("{}: {}\n{}", it.kind, it.message, it.help.unwrap()))
+            .collect()
+    };
+    insta::assert_snapshot!(polls("1ps", "400us").concat(), @r#"
+    fast-watchdog: test.toml:21: the PFC watchdog of each switch polls every 1ps, 1,000,000,000 times in 1ms: this alone takes a core about 30 s
+    set poll_interval to "100ps" or more; SONiC's switches poll every 100ms to 1s
+    "#);
+    assert_eq!(
+        polls("1ps", "20ps").concat().lines().last(),
+        Some(
+            "set poll_interval to \"100ps\" or more, and detection_time and restoration_time to no less; SONiC's switches \
+             poll every 100ms to 1s"
         )
     );
     assert_eq!(polls("4ps", "400us"), Vec::<String>::new());
