@@ -113,3 +113,45 @@ fn frames_wait_at_inputs_in_fifos_or_virtual_output_queues() {
     );
     assert_eq!(queues("queues = \"fifo\""), (InputQueues::Fifo, 64));
 }
+
+/// Three ports of 30 KB, a frame of 1048 B more for each, and one ninth of the rest is where the one flow meets an eighth of what it
+/// leaves free: XOFF at the 20th frame, of 20,960 B. Without the frames, which a reserve leaves out, it is the 21st.
+#[test]
+fn a_dynamic_threshold_adds_a_frame_to_a_written_headroom() {
+    let held = |reserve: &str| {
+        let text = format!(
+            r#"
+duration = "100us"
+[topology]
+builder = "explicit"
+hosts = "H0..H2"
+switches = ["S"]
+rate = "100Gbps"
+delay = "1us"
+link = [{{ a = "H0", b = "S" }}, {{ a = "H1", b = "S", rate = "1Gbps" }}, {{ a = "H2", b = "S" }}]
+[switch]
+buffer = "279640B"
+[pfc]
+alpha = "1/8"
+headroom = "30KB"
+{reserve}
+[probes]
+causes = true
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "f"
+kind = "flow"
+from = "H0"
+to = "H1"
+"#
+        );
+        let scenario = Scenario::parse(&text, Path::new("test.toml"));
+        let scenario = scenario.unwrap_or_else(|problem| panic!("{}", problem.explain()));
+        let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+        let causes = &outcome.tables.causes;
+        causes["held_bytes"].as_primitive::<UInt64Type>().value(0)
+    };
+    assert_eq!(held(""), 20 * 1048);
+    assert_eq!(held("reserve = \"0B\""), 21 * 1048);
+}

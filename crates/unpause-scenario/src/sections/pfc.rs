@@ -33,8 +33,9 @@ keys! {
             "with `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority), used before shared memory. Switches then count as in HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes everything that would exceed it, whether PAUSE was sent or not"
             idle ("only a threshold on shared memory has it", "set `dynamic_shift` or `alpha`, or remove it");
         headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
-            "buffer for data that arrive after XOFF, for each port or by link rate. The default is one frame larger with \
-             `dynamic_shift` or `alpha`, for the frame that crosses XOFF; what is written here includes it if there is a `reserve`"
+            "buffer for data that arrive after XOFF, for each port or by link rate. With `dynamic_shift` or `alpha`, switches add \
+             room for a frame, the one that crosses XOFF, to the default and to what is written here; with a `reserve` to \
+             the default only"
             idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         headroom_pool: Size = ["enough for all ports"]
@@ -43,7 +44,7 @@ keys! {
             idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         headroom_delays: u32 = ["-"]
-            "instead of `headroom`: the bytes that the link carries in this many link delays; 3 in HPCC's simulator"
+            "instead of `headroom`, and with the same frame added: the bytes that the link carries in this many link delays; 3 in HPCC's simulator"
             idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         reaction: Duration "delay from the arrival of a PAUSE until the transmitter obeys it" => reaction;

@@ -28,7 +28,7 @@ keys! {
             idle ("`xoff` is that of [pfc]", "add xoff, or remove it");
         alpha: Ratio = ["that of `[pfc]`"] "with a dynamic threshold: the free shared buffer times this";
         headroom: Size = ["that of `[pfc]`"]
-            "buffer for data that arrive after XOFF, for each lossless (port, priority): cables differ, as `xoff` of SONiC's profiles";
+            "buffer for data that arrive after XOFF, for each lossless (port, priority): cables differ, as `xoff` of SONiC's profiles. A frame is added as to that of `[pfc]`";
         buffer: Size = ["that of `[switch]`"] "packet memory, headroom included";
         lossy_queue: Size = ["that of `[switch]`"] "largest egress queue of a lossy priority";
         pfc_to_queue: PriorityMap = ["the identity"]
