@@ -193,6 +193,27 @@ def test_a_changed_scenario_keeps_its_points_apart(
     assert len(points(out)) == 6
 
 
+def test_a_key_that_a_scheme_sets_is_not_varied(file: Path) -> None:
+    text = SCENARIO.replace('"pcn"\n', '"pcn"\nset = {"pfc.xoff" = "30KB"}\n')
+    file.write_text(text, "utf-8")
+    with pytest.raises(unpause.SweepError, match=r"pfc\.xoff: scheme 'PCN' sets it"):
+        unpause.sweep(file, {"pfc.xoff": ["64KB", "20KB"]}, progress=False)
+    table = unpause.sweep(file, {"pfc.xoff": ["64KB", "20KB"]}, schemes=["PFC"], progress=False)
+    assert table.num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("scheme.PFC.name", "cannot be replaced"),
+        ("title", "cannot be replaced"),
+    ],
+)
+def test_what_is_the_same_for_all_runs_is_not_varied(file: Path, key: str, why: str) -> None:
+    with pytest.raises(unpause.SweepError, match=why):
+        unpause.sweep(file, {key: ["A", "B"]}, progress=False)
+
+
 def test_a_changed_file_beside_the_scenario_is_noticed(tmp_path: Path, file: Path) -> None:
     text = SCENARIO.replace('size = "20KB"', 'cdf = "sizes.txt"')
     file.write_text(text, "utf-8")

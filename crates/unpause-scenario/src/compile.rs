@@ -20,6 +20,7 @@ use crate::limits;
 use crate::names::Names;
 use crate::queues::Queues;
 use crate::refusal;
+use crate::replaced;
 use crate::rtt::base_rtt;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
@@ -65,6 +66,7 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
     let (schemes, last) = scheme_names(&root)?;
+    replaced::check(&root, &sweep)?;
     let mut runs = size::Runs::new((schemes.len(), last), &sweep, source)?;
     let files = Files::new(directory);
     let mut compiled = Compiled {

@@ -50,6 +50,7 @@ mod progress;
 mod queues;
 mod refusal;
 mod reordering;
+mod replaced;
 mod rtt;
 mod run;
 mod scenario;

@@ -105,6 +105,7 @@ class Plan:
                 raise SweepError(
                     f"{axis.key}: there is no scheme with that name; schemes: {', '.join(chosen)}"
                 )
+            self._check_set(axis, chosen)
         columns = [a.column()[0] for a in self.axes]
         for sweep in self.document.get("sweep", []):
             if sweep["name"] in columns:
@@ -115,6 +116,16 @@ class Plan:
             whole = all(type(v) is int for v in axis.values) and len(axis.values) > 20
             for value in (axis.values[0], axis.values[-1]) if whole else axis.values:
                 self._check_value(axis, value, first, chosen, names)
+
+    def _check_set(self, axis: Axis, chosen: list[str]) -> None:
+        # Its runs would have another value than the scheme asks for.
+        for scheme in self.document["scheme"]:
+            own = [tuple(axis.steps) == _steps(key) for key in scheme.get("set", {})]
+            if scheme["name"] in chosen and any(own):
+                raise SweepError(
+                    f"{axis.key}: scheme {scheme['name']!r} sets it; remove it from `set` there, "
+                    "or leave this scheme out: --scheme names those to run"
+                )
 
     def _check_value(
         self, axis: Axis, value: Any, first: dict[str, Any], chosen: list[str], names: list[str]
@@ -327,9 +338,7 @@ def _with_settings(scheme: Mapping[str, Any], settings: Mapping[str, Any]) -> di
     """A scheme's table with more in its `set`, which replaces keys of the file for this scheme."""
     if not settings:
         return dict(scheme)
-    replaced = {tuple(split_key(key)) for key in settings}
-    own = {k: v for k, v in scheme.get("set", {}).items() if _steps(k) not in replaced}
-    return {**scheme, "set": {**own, **settings}}
+    return {**scheme, "set": {**scheme.get("set", {}), **settings}}
 
 
 def _steps(key: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 //! `[[sweep]]`: one run for each scheme and value. Several sweeps multiply.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,6 +69,15 @@ pub(crate) struct Sweep {
     pub place: Option<Range<usize>>,
 }
 
+impl Sweep {
+    /// All keys that are swept, with where they are written.
+    pub fn keys(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let first = self.points.first();
+        let settings = first.into_iter().flat_map(|point| &point.settings);
+        settings.map(|(key, _)| key)
+    }
+}
+
 /// A value for each sweep.
 #[derive(Clone, Default)]
 pub(crate) struct Point {
@@ -101,6 +111,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
         let values = values(&file, span.clone())?;
         check_with(&file, values.len())?;
         let names = names(&file);
+        all_different(&file, &values, span.clone())?;
         let count = values.len() * sweep.points.len();
         if count > limits::RUNS {
             return too_many(&count.to_string(), span).err();
@@ -132,6 +143,30 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
         sweep.columns.push(file.name.into_inner());
     }
     Ok(sweep)
+}
+
+/// Two runs with the same values would be one run twice.
+fn all_different(file: &SweepKeys, values: &[(f64, Setting)], span: Range<usize>) -> Checked<()> {
+    let mut seen = BTreeSet::new();
+    let place = || {
+        let written = file.values.peek().map(Spanned::span);
+        written.or_else(|| file.step.peek().map(Spanned::span))
+    };
+    for (value, setting) in values {
+        let shown = match setting {
+            Setting::Text(name) if file.values.value().is_some_and(|it| are_names(it)) => {
+                name.clone()
+            }
+            _ => value.to_string(),
+        };
+        if !seen.insert(shown.clone()) {
+            return Problem::new(format!("the value {shown} occurs twice"))
+                .at(place().unwrap_or(span), "in this sweep")
+                .help("write each value once; [[sweep]] of `seed` runs a scenario again")
+                .err();
+        }
+    }
+    Ok(())
 }
 
 /// True of columns that table `runs` or that of a sweep has anyway.
