@@ -120,7 +120,7 @@ fn points(
             true => content.split(',').map(str::trim).collect(),
             false => content.split_whitespace().collect(),
         };
-        let header = points.is_empty() && lines.is_empty() && is_name(columns[0]);
+        let header = points.is_empty() && lines.is_empty() && are_names(&columns);
         lines.push(index + 1);
         if header {
             continue;
@@ -162,9 +162,10 @@ fn points(
     })
 }
 
-/// A column's name rather than a number.
-fn is_name(column: &str) -> bool {
-    column.starts_with(|c: char| c.is_alphabetic() || c == '_')
+/// Names of columns rather than a point with a mistake in it, of which one column at least is a number.
+fn are_names(columns: &[&str]) -> bool {
+    let is_name = |column: &&str| column.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    columns.iter().all(is_name)
 }
 
 #[cfg(test)]
@@ -184,6 +185,7 @@ mod tests {
             "0 0\n10000 15\n30000 100\n",
             "0\t0\r\n\r\n10000\t0.15 # comment\r\n30000\t1.0",
             "\u{feff}0,0\n10000,0.15\n30000,1\n",
+            "flow size (bytes), share\n0,0\n10000,0.15\n30000,1\n",
         ] {
             assert_eq!(parse(text, Path::new("")).unwrap(), expected, "{text}");
         }
@@ -196,6 +198,15 @@ mod tests {
             error("# nothing\n"),
             format!("sizes.csv:1: found no points, {columns}")
         );
+        for (first, found) in [("l00,0", "l00"), ("O 0", "O"), ("# a\nx,0", "x")] {
+            let line = first.lines().count();
+            assert_eq!(
+                error(&format!("{first}\n500,0.5\n1000,1\n")),
+                format!(
+                    "sizes.csv:{line}: found `{found}`, expected a whole number of bytes, not negative"
+                )
+            );
+        }
         assert_eq!(
             error("0,0\n5,1,7\n"),
             format!("sizes.csv:2: found 3 columns, {columns}")
