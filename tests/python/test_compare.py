@@ -247,7 +247,7 @@ def test_a_sweep_prints_a_table_and_writes_chart_report_and_csv(
 
 
 def test_a_sweep_can_be_compared_and_reported(
-    swept: Callable[..., tuple[int, Path]], capsys: pytest.CaptureFixture[str]
+    swept: Callable[..., tuple[int, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out = swept("pfc.xoff=64KB,256KB")
     capsys.readouterr()
@@ -257,6 +257,9 @@ def test_a_sweep_can_be_compared_and_reported(
     shutil.copytree(out, other)
     assert compare.main([str(out), str(other), "--out", str(out.parent / "page.html")]) == 1
     assert "is a sweep" in capsys.readouterr().err
+    for force in ([], ["--force"]):
+        assert compare.main([str(out), str(other), "--out", str(tmp_path), *force]) == 1
+        assert "is a directory" in capsys.readouterr().err
     assert sweep_csv.main([str(out)]) == 0
     assert (out / "csv" / "sweep.csv").read_bytes() == (out / "sweep.csv").read_bytes()
     assert sweep_csv.main([str(out)]) == 1

@@ -80,6 +80,7 @@ impl FromStr for PriorityFrom {
             _ => {}
         }
         let mut map = Box::new([0; 64]);
+        let mut named = 0_u64;
         for part in text.split(',') {
             let (dscp, priority) = part.split_once('=').ok_or_else(|| {
                 format!(
@@ -91,8 +92,27 @@ impl FromStr for PriorityFrom {
                 _ => Err(format!("{what} `{text}` in `{part}`: expected 0 to {most}")),
             };
             let dscp = number(dscp, 63, "DSCP")?;
+            if named >> dscp & 1 == 1 {
+                return Err(format!("DSCP {dscp} is given twice, in `{part}`, too"));
+            }
+            named |= 1 << dscp;
             map[usize::from(dscp)] = number(priority, HIGHEST, "priority")?;
         }
         Ok(Self::Map(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PriorityFrom;
+
+    #[test]
+    fn a_dscp_has_one_priority() {
+        assert!("26=3,48=6".parse::<PriorityFrom>().is_ok());
+        let twice = "26=3,26=4".parse::<PriorityFrom>();
+        assert_eq!(
+            twice.map(|_| ()).unwrap_err(),
+            "DSCP 26 is given twice, in `26=4`, too"
+        );
     }
 }

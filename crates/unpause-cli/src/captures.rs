@@ -69,6 +69,7 @@ fn failed(path: &Path, action: &'static str, error: CaptureError) -> Error {
 
 /// `unpause import pcap`
 pub fn import(args: &ImportPcap) -> Result<(), Error> {
+    target::spare(&args.out, [args.file.as_path()])?;
     let file = fs::File::open(&args.file).map_err(|error| Error::io("read", &args.file, error))?;
     let reader = Reader {
         idle: Duration::from_nanos(args.idle.as_ps() / 1000),

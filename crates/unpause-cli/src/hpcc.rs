@@ -1,7 +1,7 @@
 //! `unpause import hpcc`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unpause_scenario::import::FileError;
 use unpause_scenario::import::hpcc_config::{self, Wish};
@@ -21,6 +21,7 @@ pub fn import(args: &ImportHpcc) -> Result<(), Error> {
     };
     let imported = hpcc_config::import(&args.file, folder, wish).map_err(failed)?;
     Scenario::of_import(&imported, &args.out).map_err(failed)?;
+    target::spare(&args.out, imported.files.iter().map(PathBuf::as_path))?;
     target::write_whole(&args.out, args.force, |file| {
         file.write_all(imported.text.as_bytes())
     })?;

@@ -1,6 +1,7 @@
 //! `unpause import sonic`.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use unpause_scenario::import::sonic;
 use unpause_scenario::{Error, Scenario};
@@ -13,6 +14,7 @@ use crate::target;
 /// Makes a scenario of configurations of switches, and says how they were understood, and what is not in there. Nothing
 /// is written unless the scenario can be run.
 pub fn import(args: &ImportSonic) -> Result<(), Error> {
+    target::spare(&args.out, args.files.iter().map(PathBuf::as_path))?;
     let read = args.files.iter().map(|path| sonic::read(path));
     let switches = read.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let imported = sonic::import(&switches).map_err(|error| Error::Other {

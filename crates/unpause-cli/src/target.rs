@@ -83,12 +83,30 @@ pub fn replaced(before: &Before) -> String {
     text
 }
 
+/// An error if `out` is one of the files that it is made of, which would be lost.
+pub fn spare<'p>(out: &Path, inputs: impl IntoIterator<Item = &'p Path>) -> Result<(), Error> {
+    let mut inputs = inputs.into_iter();
+    match out.exists() && inputs.any(|input| same_file(input, out)) {
+        false => Ok(()),
+        true => Err(Error::Other {
+            message: format!("{} is read: it cannot be written, too", out.display()),
+            help: Some("choose another file with --out; nothing was changed".into()),
+        }),
+    }
+}
+
 /// Writes a file that is there whole or not at all. One that is there is replaced by `force` only.
 pub fn write_whole(
     path: &Path,
     force: bool,
     write: impl FnOnce(&mut fs::File) -> io::Result<()>,
 ) -> Result<(), Error> {
+    if path.is_dir() {
+        return Err(Error::Other {
+            message: format!("{} is a directory", path.display()),
+            help: Some("name a file, which may be in it; nothing was changed".into()),
+        });
+    }
     if path.symlink_metadata().is_ok() && !force {
         return Err(exists(path));
     }

@@ -95,7 +95,14 @@ fn chosen(name: &str, machines: &Machines) -> Result<Vec<Mechanism>, Error> {
     };
     let mut found = find(name, machines.kind.as_deref())
         .map_err(|message| wrong(message, "`unpause vectors` lists all"))?;
-    for (parameter, value) in &machines.settings {
+    for (index, (parameter, value)) in machines.settings.iter().enumerate() {
+        let mut before = machines.settings[..index].iter();
+        if before.any(|(earlier, _)| earlier == parameter) {
+            return Err(wrong(
+                format!("--set {parameter} is given twice"),
+                "write each parameter once",
+            ));
+        }
         let mut is_known = false;
         for mechanism in &mut found {
             let set = mechanism.set(parameter, value);

@@ -310,3 +310,34 @@ fn the_document_says_what_the_program_says() {
         );
     }
 }
+
+#[test]
+fn a_file_that_is_read_is_not_replaced() {
+    let place = tempfile::tempdir().unwrap();
+    let named = place.path().join("leaf0.json");
+    fs::write(&named, GOOD).unwrap();
+    for out in ["leaf0.json", "./leaf0.json"] {
+        let import = ["import", "sonic", "leaf0.json", "--out", out, "--force"];
+        let (said, code) = unpause(place.path(), &import);
+        assert_eq!(code, 1, "{said}");
+        assert!(
+            said.contains("is read: it cannot be written, too"),
+            "{said}"
+        );
+        assert_eq!(fs::read_to_string(&named).unwrap(), GOOD);
+    }
+}
+
+#[test]
+fn a_directory_is_no_file_to_write() {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("leaf0.json"), GOOD).unwrap();
+    fs::create_dir(place.path().join("there")).unwrap();
+    for force in [&[][..], &["--force"]] {
+        let import = ["import", "sonic", "leaf0.json", "--out", "there"];
+        let (said, code) = unpause(place.path(), &[&import, force].concat());
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains("there is a directory"), "{said}");
+        assert!(!said.contains("--force"), "{said}");
+    }
+}

@@ -31,6 +31,7 @@ fn what_cannot_be_a_vector_is_refused() {
         "vectors dcqcn --set alpha_order=last",
         "vectors dcqcn --set rate_ai=40Mbps",
         "vectors dcqcn --set rate_ai",
+        "vectors dcqcn --set rate_ai=5 --set rate_ai=6",
         "vectors --parameters",
         "check pcn",
         "check pcn --against ./none --tolerance 2",

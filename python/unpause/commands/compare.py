@@ -170,6 +170,8 @@ def _refuse(names: Sequence[str], out: Path, force: bool) -> None:
     """Errors about the output come before anything is read."""
     if len(names) < 2 or len(set(names)) < len(names):
         raise ResultError("a page of differences needs two results or more, each named once")
+    if out.is_dir():
+        raise ResultError(f"{out} is a directory\nhint: name a file: {out / 'compare.html'}")
     if os.path.lexists(out) and not force:
         raise ResultError(f"{out} exists\nhint: --force replaces it")
 

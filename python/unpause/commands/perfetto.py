@@ -425,6 +425,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     options = parser.parse_args(arguments)
     file = options.out or options.directory / "trace.pftrace"
+    if file.is_dir():
+        name = file / "trace.pftrace"
+        print(f"error: {file} is a directory\nhint: name a file: {name}", file=sys.stderr)
+        return 1
     if os.path.lexists(file) and not options.force:
         print(f"error: {file} exists\nhint: --force replaces it", file=sys.stderr)
         return 1

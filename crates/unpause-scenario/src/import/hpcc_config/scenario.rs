@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeKind;
@@ -28,6 +28,8 @@ pub struct Imported {
     pub notes: Vec<String>,
     /// What of the configuration it does not do, and why; one line each.
     pub left_out: Vec<String>,
+    /// The files that it was made of.
+    pub files: Vec<PathBuf>,
     config: HpccConfig,
 }
 
@@ -101,6 +103,7 @@ pub fn import(path: &Path, to: &Path, wish: Wish<'_>) -> Result<Imported, FileEr
         text,
         notes,
         left_out,
+        files: vec![path.to_owned(), topology_file, flow_file],
         config,
     })
 }
