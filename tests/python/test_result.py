@@ -87,14 +87,17 @@ def test_no_directory(tmp_path: Path) -> None:
         unpause.load(tmp_path / "nothing")
 
 
+def test_directories_of_sweeps_are_named(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(ResultError, match="the directory of a sweep"):
+        unpause.load(tmp_path)
+
+
 def test_unfinished_directories_are_refused(builder: Builder, tmp_path: Path) -> None:
     builder.run("PFC")
     path = builder.write(tmp_path / "run")
     (path / "manifest.json").unlink()
     with pytest.raises(ResultError, match=r"no manifest\.json"):
-        unpause.load(path)
-    (path / "sweep.json").write_text("{}")
-    with pytest.raises(ResultError, match=r"of `unpause sweep`, which keeps a row for each run in"):
         unpause.load(path)
     (path / "manifest.json").write_text("{")
     with pytest.raises(ResultError, match="not JSON"):

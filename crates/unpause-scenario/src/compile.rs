@@ -134,7 +134,13 @@ fn scheme_names(root: &Table<'_>) -> Checked<(Vec<String>, Range<usize>)> {
                 .help("write name = \"PFC+DCQCN\", or another name for its results")
                 .err();
         };
-        if name.get_ref().trim().is_empty() || name.get_ref().contains(char::is_control) {
+        if name.get_ref().contains(char::is_control) {
+            return Problem::new("a name with a control character")
+                .at(name.span(), "such as a tab or the end of a line")
+                .help("write blanks instead")
+                .err();
+        }
+        if name.get_ref().trim().is_empty() {
             return Problem::new("a name without visible characters")
                 .at(name.span(), "expected letters, digits or punctuation")
                 .help("write name = \"PFC+DCQCN\", or another name for its results")
@@ -360,6 +366,9 @@ fn nodes<'s>(
     names: &Names,
 ) -> Checked<(HostConfig, SwitchConfig, Queues<'s>)> {
     let mut host = hosts(sections, fabric)?;
+    let of_default = sections.switch.lossless.peek().is_none();
+    let lossless = of_default.then(|| SwitchConfig::default().lossless);
+    host::check_control(&sections.host, lossless)?;
     let mut switch = switch::switch(&sections.switch, (&sections.link, &sections.pfc), &host)?;
     switch.overrides = overrides::overrides(others, names, &switch, &host)?;
     let queues = Queues::of(sections, &host, &switch)?;

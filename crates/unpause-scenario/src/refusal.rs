@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
-use unpause_sim::config::Config;
+use unpause_sim::config::{Config, SwitchOverride};
 use unpause_sim::{Invalid, Subject};
 
 use crate::names::Names;
@@ -120,6 +120,39 @@ fn is_key(path: &str) -> bool {
     found.is_none_or(|(_, keys)| keys.iter().any(|it| it.name == key))
 }
 
+/// What is wrong with a field that is written at another place than its name says: in an override, or in a table by
+/// link rate. The message if it is another one, where, and what holds there.
+fn elsewhere(
+    invalid: &Invalid,
+    config: &Config,
+    root: &Table<'_>,
+) -> Option<(Option<String>, Range<usize>, String)> {
+    let root = root.get_ref();
+    match (invalid.field, invalid.subject) {
+        ("switch.buffer_bytes", Some(Subject::Switch(node))) => {
+            let overrides = &config.switch.overrides;
+            let sets =
+                |it: &SwitchOverride| it.switches.contains(&node) && it.buffer_bytes.is_some();
+            let index = overrides.iter().rposition(sets)?;
+            let tables = root.get("override")?.get_ref().as_array()?;
+            let table = tables.get(index)?.get_ref().as_table()?;
+            let span = table.get("buffer")?.span();
+            Some((None, span, invalid.label.to_string()))
+        }
+        ("scheme", None) => {
+            let scheme = root.get("scheme")?.get_ref().as_table()?;
+            let laws = scheme.values().filter_map(|it| it.get_ref().as_table());
+            let mut keys = laws.flatten();
+            let by_rate = |key: &str| ["kmin", "kmax", "pmax"].contains(&key);
+            let (key, value) =
+                keys.find(|(key, value)| by_rate(key.get_ref()) && value.get_ref().is_table())?;
+            let message = format!("`{}` has {}", key.get_ref(), invalid.message);
+            Some((Some(message), value.span(), invalid.label.to_string()))
+        }
+        _ => None,
+    }
+}
+
 /// What is wrong with `config`, whose file is `root`.
 pub(crate) fn problem(
     invalid: &Invalid,
@@ -139,6 +172,10 @@ pub(crate) fn problem(
         }
     };
     let mut problem = Problem::new(message);
+    if let Some((message, span, label)) = elsewhere(invalid, config, root) {
+        problem = Problem::new(message.unwrap_or(problem.message)).at(span, label);
+        return Box::new(problem.help_if(invalid.help.as_deref().map(str::to_owned)));
+    }
     let mut unwritten = None;
     let fields = std::iter::once((invalid.field, &*invalid.label));
     let others = invalid

@@ -199,7 +199,8 @@ fn check_port_samples(config: &Config, place: Range<usize>) -> Checked<()> {
     let time = (config.stop - probes.start.min(config.stop)).as_secs_f64();
     let each = time / probes.interval.as_secs_f64();
     let samples = each * probes.ports.len() as f64;
-    if samples <= limits::SAMPLES as f64 {
+    // The simulator refuses an interval of zero.
+    if probes.interval == Time::ZERO || samples <= limits::SAMPLES as f64 {
         return Ok(());
     }
     Problem::new(format!(
@@ -232,7 +233,7 @@ fn check_flow_samples(config: &Config, place: Range<usize>) -> Checked<()> {
         (flows + 1, time + lasts(flow))
     });
     let samples = time / interval.as_secs_f64();
-    if samples <= limits::SAMPLES as f64 {
+    if interval == Time::ZERO || samples <= limits::SAMPLES as f64 {
         return Ok(());
     }
     Problem::new(format!(

@@ -341,8 +341,9 @@ def _manifest_text(path: Path) -> str:
                 raise
     if os.path.lexists(path / "sweep.json"):
         raise ResultError(
-            f"{path}: of `unpause sweep`, which keeps a row for each run in sweep.parquet, not the "
-            "tables of each; `unpause run` of one of its points writes those"
+            f"{path}: the directory of a sweep, which keeps no results of single runs\n"
+            f"hint: `unpause compare {path}` shows it, {path / 'sweep.parquet'} is its table; "
+            "`unpause run` makes a result of one point"
         )
     raise ResultError(
         f"{path}: no manifest.json: not a result directory, or the run that wrote it "

@@ -68,10 +68,10 @@ keys! {
         detection: Duration = [DETECTION]
             "time after which the switches at its ends notice that a link is down, or up again; until then they lose what they send there"
             from "ours: a port that sees the loss of signal; hellos take longer, BFD (RFC 5880) a few of its intervals"
-            idle ("no link fails", "add [[event]], or remove it");
+            idle ("no link fails", "add [[event]] with kind = \"down\", or remove it");
         convergence: Duration = ["`\"0s\"`"]
             "further time until every switch has updated routes; until then only the ends of the link avoid it"
-            idle ("no link fails", "add [[event]], or remove it");
+            idle ("no link fails", "add [[event]] with kind = \"down\", or remove it");
     }
 }
 

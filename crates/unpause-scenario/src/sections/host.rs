@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::spraying::{DEFAULT_PATHS, reps};
 use unpause_protocols::units::Time;
-use unpause_sim::config::{AckPriority, HostConfig, WindowConfig};
+use unpause_sim::config::{AckPriority, HostConfig, PRIORITIES, WindowConfig};
 
 use super::ets::{Ets, shares};
 use super::extra_delay::ExtraDelayKey;
@@ -149,6 +149,27 @@ fn ack_timeout(file: &Host) -> Checked<Option<Time>> {
             .err(),
         n => Ok(Some(Time::from_ns(ACK_TIMEOUT_UNIT_NS << n))),
     }
+}
+
+/// Refuses a priority of control frames that is lossless by default.
+pub(crate) fn check_control(file: &Host, lossless: Option<u8>) -> Checked<()> {
+    let Some(control) = file.control_priority.peek() else {
+        return Ok(());
+    };
+    let number = *control.get_ref();
+    let lossless = lossless.unwrap_or_default();
+    if usize::from(number) >= PRIORITIES || lossless >> number & 1 == 0 {
+        return Ok(());
+    }
+    Problem::new(format!("priority {number} is lossless"))
+        .at(
+            control.span(),
+            "must not be: PAUSE would stop ACKs and CNPs",
+        )
+        .help(format!(
+            "choose another priority, or set switch.lossless, whose default has {number}"
+        ))
+        .err()
 }
 
 impl Hosts {

@@ -195,7 +195,7 @@ pub(crate) fn set<'i>(
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
                     return Problem::new(format!("there is no `{step}` with the name `{name}`"))
                         .at(at, "in this path")
-                        .help_if(nearest(name, &names))
+                        .help_if(in_quotes(path, step, &names).or_else(|| nearest(name, &names)))
                         .err();
                 };
                 match array.get_mut(index).map(Spanned::get_mut) {
@@ -210,6 +210,17 @@ pub(crate) fn set<'i>(
     table.remove(last.as_str());
     table.insert(Spanned::new(at, Cow::Owned(last.clone())), value);
     Ok(())
+}
+
+/// How a path is written that leads into one of `names` with a dot in it.
+fn in_quotes(path: &str, step: &str, names: &[&str]) -> Option<String> {
+    let rest = path.strip_prefix(step)?.strip_prefix('.')?;
+    let mut dotted = names.iter().filter(|name| name.contains('.'));
+    let name = dotted.find(|name| rest.starts_with(**name))?;
+    let rest = &rest[name.len()..];
+    Some(format!(
+        "a name with dots needs quotes: '{step}.\"{name}\"{rest}'"
+    ))
 }
 
 fn not_a_table(path: &str, step: &str, at: Range<usize>) -> Checked<()> {

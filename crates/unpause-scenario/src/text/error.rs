@@ -1,5 +1,6 @@
 //! What can go wrong, with the place in the file where there is one.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -230,10 +231,10 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
     {
         let text = found.strip_prefix("string ");
         let (expected, help) = match expected {
-            "u8" | "u16" | "u32" | "u64" => ("a whole number, not negative", number_in(text)),
-            "f32" | "f64" => ("a number", number_in(text)),
-            "a sequence" => ("a list", text.map(|text| format!("write it as [{text}]"))),
-            other => (other, None),
+            "u8" | "u16" | "u32" | "u64" => (whole(found, expected), number_in(text)),
+            "f32" | "f64" => ("a number".into(), number_in(text)),
+            "a sequence" => ("a list".into(), text.map(in_list)),
+            other => (other.into(), None),
         };
         return Box::new(
             Problem::new(format!("found {found}"))
@@ -248,6 +249,29 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
         );
     }
     Box::new(Problem::new(message.to_owned()).at(span, "here"))
+}
+
+/// The whole numbers that a kind has; up to which one, if a larger one was found.
+fn whole(found: &str, kind: &str) -> Cow<'static, str> {
+    let largest = match kind {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        _ => i64::MAX as u64,
+    };
+    match found.starts_with("integer `") && !found.contains('-') {
+        true => format!("a whole number from 0 to {largest}").into(),
+        false => "a whole number, not negative".into(),
+    }
+}
+
+/// A text, or a number in quotes, as a list of one.
+fn in_list(text: &str) -> String {
+    let number = text.trim_matches('"');
+    match number.parse::<i64>() {
+        Ok(_) => format!("write it as [{number}]"),
+        Err(_) => format!("write it as [{text}]"),
+    }
 }
 
 /// What to do about a number in quotes.
