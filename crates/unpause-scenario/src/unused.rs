@@ -77,15 +77,9 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
                 .err();
         }
     }
-    let roce = runs.iter().any(|run| run.config.uses(Transport::Roce));
+    check_roce(root, runs)?;
     let host = root.get_ref().get("host");
     let host = host.and_then(|it| it.get_ref().as_table());
-    if let Some(value) = host.and_then(|it| it.get("retry_count")).filter(|_| !roce) {
-        return Problem::new("`retry_count` has no effect")
-            .at(value.span(), "no flow is RoCE")
-            .help("remove it: tcp.retries sets the number of attempts for TCP")
-            .err();
-    }
     let several = |run: &Run| run.config.data_priorities().count_ones() > 1;
     if let Some(value) = host.and_then(|it| it.get("ets"))
         && !runs.iter().any(several)
@@ -101,6 +95,72 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
         true => Ok(()),
         false => check_host(root),
     }
+}
+
+/// Keys of `[host]` that only RoCE has, with what there is for TCP.
+const OF_ROCE: [(&str, &str); 9] = [
+    (
+        "ack_every",
+        "tcp.delayed_ack sets the segments per ACK of TCP",
+    ),
+    (
+        "retransmit_timeout",
+        "tcp.min_rto is the shortest timeout of TCP",
+    ),
+    ("ack_timeout", "tcp.min_rto is the shortest timeout of TCP"),
+    (
+        "retry_count",
+        "tcp.retries sets the number of attempts for TCP",
+    ),
+    ("ack_priority", "tcp.ack_priority is that of TCP's ACKs"),
+    ("pause_acks", "TCP's ACKs stop with their priority"),
+    (
+        "ack_size",
+        "ACKs of TCP have tcp.header and are padded to 64 bytes",
+    ),
+    ("nak_interval", "TCP has no NAKs"),
+    ("notification_reaction", "TCP has no CNPs and CNMs"),
+];
+
+/// Keys of `[host]` for RoCE and UDP.
+const OF_DATAGRAMS: [(&str, &str); 6] = [
+    ("payload", "tcp.mss is the payload of a full segment"),
+    ("header", "tcp.header is that of segments"),
+    ("min_frame", "segments of TCP are padded to 64 bytes"),
+    ("window", "TCP has the window of its law, and tcp.buffer"),
+    ("window_by_rate", "TCP has no rate, but a window"),
+    ("rate_change", "TCP has no rate, but a window"),
+];
+
+/// Refuses keys of `[host]` for RoCE and UDP if no flow is.
+fn check_roce(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
+    let uses = |transport| runs.iter().any(|run| run.config.uses(transport));
+    let datagrams = uses(Transport::Udp);
+    let jobs = runs.iter().any(|run| !run.config.jobs.is_empty());
+    if uses(Transport::Roce) || jobs || !(datagrams || uses(Transport::Tcp)) {
+        return Ok(());
+    }
+    let paused = runs.iter().any(|run| run.config.switch.lossless != 0);
+    // XON is two such frames below XOFF by default.
+    let of_switches = |key: &str| paused && ["payload", "header"].contains(&key);
+    let of_datagrams = OF_DATAGRAMS.iter().filter(|(key, _)| !of_switches(key));
+    let keys = OF_ROCE.iter().map(|key| (key, "no flow is RoCE"));
+    let keys = keys.chain(
+        of_datagrams
+            .filter(|_| !datagrams)
+            .map(|key| (key, "no flow is RoCE or UDP")),
+    );
+    let host = root.get_ref().get("host");
+    let host = host.and_then(|it| it.get_ref().as_table());
+    for ((key, help), why) in keys {
+        if let Some(value) = host.and_then(|it| it.get(*key)) {
+            return Problem::new(format!("`{key}` has no effect"))
+                .at(value.span(), why)
+                .help(format!("remove it: {help}"))
+                .err();
+        }
+    }
+    Ok(())
 }
 
 /// Refuses keys of `[host]` for go-back-N if no scheme uses it.

@@ -73,6 +73,57 @@ pub fn ets(sketch: &mut Sketch, dice: &mut Dice) {
     }
 }
 
+/// Keys that only RoCE has.
+const OF_ROCE: [&str; 9] = [
+    "ack_every",
+    "ack_priority",
+    "ack_size",
+    "ack_timeout",
+    "nak_interval",
+    "notification_reaction",
+    "pause_acks",
+    "retransmit_timeout",
+    "retry_count",
+];
+
+/// Keys of RoCE and UDP.
+const OF_DATAGRAMS: [&str; 4] = ["min_frame", "rate_change", "window", "window_by_rate"];
+
+/// Takes keys out that have no effect where all flows are TCP, or TCP and UDP.
+pub fn without_idle(document: &mut Table, schemes: &[(String, bool, bool)]) {
+    let (mut roce, mut udp) = (document.contains_key("job"), false);
+    let entries = document.get("traffic").and_then(Value::as_array);
+    for entry in entries.into_iter().flatten() {
+        let own = entry.get("schemes").and_then(Value::as_array);
+        let takes_part =
+            |name: &str| own.is_none_or(|own| own.iter().any(|it| it.as_str() == Some(name)));
+        let mut schemes = schemes.iter().filter(|it| takes_part(&it.0));
+        match entry.get("transport").and_then(Value::as_str) {
+            Some("roce") => roce = true,
+            Some("udp") => udp = true,
+            Some(_) => {}
+            None => roce |= schemes.any(|it| !it.1),
+        }
+    }
+    if roce {
+        return;
+    }
+    let switch = document.get("switch");
+    let lossless = switch.and_then(|it| it.get("lossless")?.as_array());
+    // XON is two frames of RoCE below XOFF by default.
+    let has_pfc = lossless.is_none_or(|it| !it.is_empty());
+    let host = table(document, "host");
+    let datagrams = OF_DATAGRAMS.iter().filter(|_| !udp);
+    let frames = ["payload", "header"];
+    let frames = frames.iter().filter(|_| !udp && !has_pfc);
+    for key in OF_ROCE.iter().chain(datagrams).chain(frames) {
+        host.remove(*key);
+    }
+    if host.is_empty() {
+        document.remove("host");
+    }
+}
+
 fn roce(sketch: &mut Sketch) {
     let mut keys = Vec::new();
     if sketch.dice.percent(25) {

@@ -96,6 +96,7 @@ pub fn generate(seed: u64) -> Case {
     pipelines::pipelines(&mut sketch, &mut Dice::new(!seed ^ 0x7069_7065));
     nic_names::nic_names(&mut sketch, &mut Dice::new(!seed ^ 0x6e69_6321));
     headrooms::headrooms(&mut sketch, &mut Dice::new(!seed ^ 0x6865_6164));
+    host::without_idle(&mut sketch.document, &sketch.schemes);
     sketch.into_case(seed)
 }
 
@@ -170,6 +171,12 @@ fn set_by_scheme(sketch: &mut Sketch) {
         return;
     }
     let (key, values) = variable(sketch);
+    // A key that is swept has one value in each run already.
+    let sweeps = sketch.document.get("sweep").and_then(|it| it.as_array());
+    let swept = |it: &toml::Value| it.get("key").and_then(|it| it.as_str()) == Some(&key);
+    if sweeps.into_iter().flatten().any(swept) {
+        return;
+    }
     let value: toml::Value = match values[0].parse::<i64>() {
         Ok(number) => number.into(),
         Err(_) => values[0].clone().into(),
