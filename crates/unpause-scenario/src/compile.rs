@@ -296,7 +296,7 @@ fn compile_run<'i>(
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
     let (stop, routing) = (file.duration.get_ref().0, &sections.routing);
     let events = event::events(parts.events, routing, (&names, &built), stop)?;
-    sections.check_read(&switch)?;
+    sections.check_read(&switch, stop)?;
     let (at, own) = (parts.scheme.span(), delays.longest_of_host());
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, switch.balancing, &at, key)? + own);
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;

@@ -89,6 +89,18 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
             .help("remove it, or set `priority` in [[traffic]]")
             .err();
     }
+    let jobs = runs.iter().any(|run| !run.config.jobs.is_empty());
+    let probes = root.get_ref().get("probes");
+    let probes = probes.and_then(|it| it.get_ref().as_table());
+    if let Some(value) = probes.and_then(|it| it.get("job_links"))
+        && value.get_ref().as_bool() == Some(true)
+        && !jobs
+    {
+        return Problem::new("`job_links` has no effect")
+            .at(value.span(), "there is no [[job]]")
+            .help("remove it, or add a [[job]]")
+            .err();
+    }
     check_marking(root, runs)?;
     let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
     match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {

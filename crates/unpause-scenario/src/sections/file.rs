@@ -1,5 +1,6 @@
 //! The scenario file as serde sees it, when topology, schemes, traffic and sweeps are taken out.
 
+use unpause_protocols::units::Time;
 use unpause_sim::config::SwitchConfig;
 
 use super::event::RoutingKeys;
@@ -9,7 +10,7 @@ use super::link::Link;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
-use super::slow_receiver::SlowReceiverKeys;
+use super::slow_receiver::{self, SlowReceiverKeys};
 use super::switch::{self, Switch};
 use super::tcp::Tcp;
 use crate::text::error::{Checked, Problem};
@@ -91,8 +92,8 @@ impl Sections {
         }
     }
 
-    /// Refuses keys that are written but were not read.
-    pub fn check_read(&self, switch: &SwitchConfig) -> Checked<()> {
+    /// Refuses keys that are written but were not read, or act only after the `end` of the run.
+    pub fn check_read(&self, switch: &SwitchConfig, end: Time) -> Checked<()> {
         let mut unread = self.pfc.unread();
         if switch.cbfc.is_some() {
             for it in &mut unread {
@@ -114,8 +115,10 @@ impl Sections {
         unread.extend(self.host.unread());
         unread.extend(self.slow_receiver.unread());
         unread.extend(self.tcp.unread());
+        unread.extend(self.hpcc.unread());
         unread.extend(self.routing.unread());
-        refuse(unread)
+        refuse(unread)?;
+        slow_receiver::check_start(&self.slow_receiver, end)
     }
 }
 

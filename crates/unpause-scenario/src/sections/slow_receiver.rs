@@ -4,7 +4,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::SlowReceiver;
 
 use crate::names::Names;
-use crate::text::error::Checked;
+use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys};
 use crate::text::name_list::NameList;
 use crate::text::quantity::{DataRate, Duration, Size};
@@ -33,6 +33,16 @@ keys! {
         buffer: Size = ["for each lossless priority XOFF, one frame and headroom by IEEE 802.1Q; the same again for all other priorities together"]
             "size of the receive buffer; packets that find no room are dropped"
             idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
+    }
+}
+
+/// Refuses hosts that become slow after the end of the run.
+pub(crate) fn check_start(file: &SlowReceiverKeys, end: Time) -> Checked<()> {
+    match file.start.peek().filter(|start| start.get_ref().0 >= end) {
+        None => Ok(()),
+        Some(start) => Problem::new("the run ends before hosts become slow")
+            .at(start.span(), format!("the run ends at {end}"))
+            .err(),
     }
 }
 

@@ -1,13 +1,14 @@
 //! `[tcp]`.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{DelayedAck, TcpConfig};
 
-use crate::text::error::Checked;
+use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, keys, kinds};
 use crate::text::quantity::{Duration, Size};
 use crate::text::setting::{AckPriority, Qdisc, Setting};
@@ -109,6 +110,12 @@ impl Setting<Option<u32>> for CountOrNone {
 /// How long a delayed ACK waits when it is not said: Linux's shortest.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(40);
 
+/// Where it says that duplicate ACKs signal no loss.
+fn no_threshold(file: &Tcp) -> Option<Range<usize>> {
+    let threshold = file.dupack_threshold.peek()?;
+    threshold.get_ref().0.is_none().then(|| threshold.span())
+}
+
 /// Connections.
 pub(crate) fn tcp(file: &Tcp) -> Checked<TcpConfig> {
     let mut tcp = TcpConfig::default();
@@ -124,8 +131,15 @@ pub(crate) fn tcp(file: &Tcp) -> Checked<TcpConfig> {
         tcp.recovery.duplicate_threshold = threshold.unwrap_or(u32::MAX);
         tcp.recovery.limited_transmit &= threshold.is_some();
     }
-    if let Some(limited_transmit) = file.limited_transmit.value() {
-        tcp.recovery.limited_transmit = *limited_transmit;
+    if let Some(limited) = file.limited_transmit.get() {
+        if let (true, Some(none)) = (limited.get_ref(), no_threshold(file)) {
+            return Problem::new("`limited_transmit` has no effect")
+                .at(limited.span(), "duplicate ACKs release nothing")
+                .at(none, "because they signal nothing")
+                .help("remove it, or set dupack_threshold = 3")
+                .err();
+        }
+        tcp.recovery.limited_transmit = *limited.get_ref();
     }
     let rto = &mut tcp.recovery.rto;
     if let Some(min) = file.min_rto.value() {

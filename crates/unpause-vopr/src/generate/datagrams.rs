@@ -19,6 +19,7 @@ pub fn datagrams(sketch: &mut Sketch, dice: &mut Dice) {
         let is_roce = entry.get("transport").and_then(Value::as_str) == Some("roce");
         if is_roce && dice.percent(25) {
             put(entry, "transport", "udp");
+            entry.remove("controlled");
         }
     }
 }

@@ -39,6 +39,14 @@ pub fn transports(sketch: &mut Sketch) {
     if sketch.schemes.iter().any(|scheme| scheme.2) {
         if sketch.dice.percent(70) {
             tcp(sketch);
+            let keys = table(&mut sketch.document, "tcp");
+            // Duplicate ACKs that signal nothing release nothing.
+            if keys.get("dupack_threshold").is_some_and(Value::is_str) {
+                keys.remove("limited_transmit");
+            }
+            if keys.is_empty() {
+                sketch.document.remove("tcp");
+            }
         }
         if sketch.dice.percent(25) {
             pias(sketch);

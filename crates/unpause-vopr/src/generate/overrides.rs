@@ -95,6 +95,12 @@ fn one(switches: &[String], lossless: &[u8], frame: u64, may: May, dice: &mut Di
             false => put(&mut own, "xoff", size(dice.between(2, 40) * frame)),
         }
     }
+    // Thresholds have no effect where no priority is left.
+    let is_lossy = own.get("lossless").and_then(Value::as_array);
+    if is_lossy.is_some_and(Vec::is_empty) {
+        own.remove("alpha");
+        own.remove("xoff");
+    }
     if may.is_paused && dice.percent(20) {
         let mut map = Table::new();
         let priority = lossless[dice.below(lossless.len() as u64) as usize];

@@ -128,6 +128,12 @@ fn without_effect(mechanism: &str, parameters: &mut Table) {
     if is("per_path", true.into()) {
         idle.extend(["base_rtt", "window"]);
     }
+    if is("variant", "patched".into()) {
+        idle.extend(["hai_after", "hai_factor", "hai_delta"]);
+    }
+    if parameters.contains_key("hai_delta") {
+        idle.push("hai_factor");
+    }
     for key in idle {
         parameters.remove(key);
     }

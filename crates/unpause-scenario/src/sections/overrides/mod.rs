@@ -149,6 +149,15 @@ fn check_scope(keys: &OverrideKeys, found: &SwitchOverride) -> Checked<()> {
 /// Thresholds of PFC are of priorities that have it.
 fn check_pfc(keys: &OverrideKeys, found: &SwitchOverride, switch: &SwitchConfig) -> Checked<()> {
     let sets = found.fixed.is_some() || found.shift.is_some() || found.headroom_bytes.is_some();
+    if let (true, Some(0), Some(lossless)) = (sets, found.lossless, keys.lossless.peek()) {
+        return Problem::new("thresholds of PFC where no priority has it")
+            .at(
+                lossless.span(),
+                "`xoff`, `alpha` and `headroom` have no effect beside this",
+            )
+            .help("remove them from this override, or list a priority here")
+            .err();
+    }
     let Some(priorities) = found
         .priorities
         .filter(|it| it & switch.lossless == 0 && sets)

@@ -1,5 +1,6 @@
 //! TIMELY (SIGCOMM 2015).
 
+use serde_spanned::Spanned;
 use unpause_protocols::congestion_control::{self, timely};
 use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
@@ -40,6 +41,39 @@ keys! {
             from "TIMELY paper, ns3-rdma" => segment_bytes;
         min_rate: DataRate "the rate never falls below this"
             from "ours: that of PCN; the paper states none" => min_rate;
+    }
+}
+
+/// What is said of larger steps is said once, and where there are any.
+fn larger_steps(params: &Timely, keys: &Keys) -> Checked<()> {
+    let factor = keys.hai_factor.peek().map(Spanned::span);
+    let delta = keys.hai_delta.peek().map(Spanned::span);
+    if params.variant == timely::Variant::Patched {
+        let after = keys.hai_after.peek().map(Spanned::span);
+        let written = [
+            ("hai_after", after),
+            ("hai_factor", factor),
+            ("hai_delta", delta),
+        ];
+        for (key, place) in written {
+            if let Some(place) = place {
+                return Problem::new(format!("`{key}` has no effect"))
+                    .at(
+                        place,
+                        "steps never become larger with variant = \"patched\"",
+                    )
+                    .help("remove it, or choose another variant")
+                    .err();
+            }
+        }
+        return Ok(());
+    }
+    match (factor, delta) {
+        (Some(factor), Some(delta)) => Problem::new("both `hai_factor` and `hai_delta` are set")
+            .at(factor, "either this")
+            .at(delta, "or this")
+            .err(),
+        _ => Ok(()),
     }
 }
 
@@ -89,6 +123,7 @@ impl Scheme for Timely {
                 .help("remove it, or set variant = \"segment\" or \"patched\"")
                 .err();
         }
+        larger_steps(self, keys)?;
         let (t_low, t_high) = (("t_low", &keys.t_low), ("t_high", &keys.t_high));
         ordered(t_low, &self.t_low, t_high, &self.t_high)
     }

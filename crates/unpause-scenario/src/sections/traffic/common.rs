@@ -209,9 +209,16 @@ fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Tran
 
 /// UDP obeys no congestion control, whatever the scheme has.
 fn udp(common: &Common, said: &Spanned<TransportName>) -> Checked<Transport> {
-    let Some(controlled) = common.controlled.peek().filter(|it| *it.get_ref()) else {
+    let Some(controlled) = common.controlled.peek() else {
         return Ok(Transport::Udp);
     };
+    if !*controlled.get_ref() {
+        return Problem::new("`controlled` has no effect")
+            .at(controlled.span(), "UDP obeys no congestion control anyway")
+            .at(said.span(), "these flows are UDP")
+            .help("remove it")
+            .err();
+    }
     Problem::new("UDP obeys no congestion control")
         .at(controlled.span(), "cannot be switched on")
         .at(said.span(), "by this transport")

@@ -134,6 +134,12 @@ pub(crate) fn takes_part(schemes: &Names, context: &Context<'_>) -> Checked<bool
     let Some(schemes) = schemes.get() else {
         return Ok(true);
     };
+    if schemes.get_ref().0.is_empty() {
+        return Problem::new("`schemes` is empty")
+            .at(schemes.span(), "it would run under no scheme")
+            .help("name the schemes that it is for, or remove this key: it then runs under all")
+            .err();
+    }
     for name in &schemes.get_ref().0 {
         if !context.schemes.contains(name) {
             let names: Vec<&str> = context.schemes.iter().map(String::as_str).collect();
