@@ -143,27 +143,29 @@ fn wrong_class(run: &Run) -> Vec<Foreseen> {
         .map(|priority| priority.to_string())
         .collect();
     let guarded = guarded.join(", ");
-    let of_entry = |(spec, name): (&TrafficSpec, &String)| {
+    let of_entry = |(entry, (spec, name)): (u16, (&TrafficSpec, &String))| {
         let used = spec.priorities();
         if used == 0 || !spec.uses(Transport::Roce) {
             return None;
         }
         let priority = used.trailing_zeros();
+        let is_job = run.names.jobs.iter().any(|job| job.entry == entry);
+        let table = if is_job { "job" } else { "traffic" };
+        let mut place = format!("[[{table}]] `{name}`");
+        if !is_job && matches!(spec, TrafficSpec::Flows(_)) {
+            place += ", or in its file if it has one";
+        }
         Some(Foreseen {
             kind: "lossy-roce",
             message: format!(
                 "`{name}` has priority {priority}, which is not in switch.lossless [{guarded}]: no traffic is under PFC"
             ),
             help: format!(
-                "set priority = {guarded} in [[traffic]] `{name}`, or lossless = [{priority}] in [switch]; lossless = [] declares that loss is intended"
+                "set priority = {guarded} in {place}, or lossless = [{priority}] in [switch]; lossless = [] declares that loss is intended"
             ),
-            key: path(&["traffic", name, "priority"]),
+            key: path(&[table, name, "priority"]),
         })
     };
-    config
-        .traffic
-        .iter()
-        .zip(&run.names.traffic)
-        .filter_map(of_entry)
-        .collect()
+    let entries = config.traffic.iter().zip(&run.names.traffic);
+    (0..).zip(entries).filter_map(of_entry).collect()
 }

@@ -361,7 +361,11 @@ impl Found<'_> {
         if switch.lossless & used == 0 {
             return "no PAUSE was sent: no traffic has a lossless priority".to_owned();
         }
-        let is_switch = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Switch;
+        // NVSwitches never send any.
+        let is_switch = |node: NodeId| {
+            let kind = config.fabric.nodes[node as usize];
+            kind == NodeKind::Switch && !config.fabric.is_nvswitch(node)
+        };
         let mut nodes = 0..config.fabric.nodes.len() as NodeId;
         if !nodes.any(|node| is_switch(node) && in_force::lossless(config, node) & used != 0) {
             return "no PAUSE was sent: overrides leave no switch with PFC for a priority of the traffic".to_owned();

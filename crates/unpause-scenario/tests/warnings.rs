@@ -79,6 +79,28 @@ fn small_headroom_names_port_and_remedy() {
     );
 }
 
+/// A hint about a priority names the table that sets it.
+#[test]
+fn a_lossy_priority_is_to_be_changed_where_it_is_set() {
+    let begin = &SCENARIO[..SCENARIO.find("[[traffic]]").unwrap()];
+    let begin = begin.replace("headroom = \"HEADROOM\"\n", "");
+    let job = "[[job]]\nname = \"j\"\nranks = 4\npriority = 1\ncollective = \"all-reduce\"\nsize = \"1MB\"\n";
+    let flow = "[[traffic]]\nname = \"f\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"1MB\"\npriority = 1\n";
+    for (entry, place) in [
+        (job, "set priority = 3 in [[job]] `j`, or lossless = [1]"),
+        (
+            flow,
+            "set priority = 3 in [[traffic]] `f`, or in its file if it has one, or",
+        ),
+    ] {
+        let outcome = run(&format!("{begin}{entry}"));
+        let mut warnings = outcome.warnings.iter();
+        let found = warnings.find(|it| it.kind == "lossy-roce");
+        let help = found.and_then(|it| it.help.clone()).unwrap_or_default();
+        assert!(help.starts_with(place), "{help}");
+    }
+}
+
 /// PAUSE of the buffer that QCN watches would act first.
 #[test]
 fn an_equilibrium_above_xoff_is_warned_of_before_and_after_the_run() {
