@@ -139,3 +139,60 @@ def test_credits_leave_the_count_open() -> None:
     calm = unpause.run(CREDITS.format(senders="H2"), progress=False)
     assert not any(it["credit_wait_ns"] for it in calm.tables["ports"].to_pylist())
     assert _victims(calm) == "0"
+
+
+SPRAYED = """
+seed = 1
+duration = "1ms"
+[topology]
+builder = "explicit"
+hosts = ["A", "B", "C"]
+switches = ["S", "T"]
+rate = "100Gbps"
+delay = "1us"
+{links}
+[host]
+{spraying}
+[pfc]
+xoff = "64KB"
+[probes]
+causes = true
+[[scheme]]
+name = "x"
+loss_recovery = "selective-repeat"
+[[traffic]]
+name = "v"
+kind = "flow"
+from = "A"
+to = "B"
+[[traffic]]
+name = "other"
+kind = "flow"
+from = "A"
+to = "C"
+size = "5MB"
+[[event]]
+kind = "pause-storm"
+link = "{storm}->S"
+at = "100us"
+until = "600us"
+"""
+
+
+@pytest.mark.parametrize(
+    ("spraying", "storm", "complete"),
+    [('spraying = "oblivious"', "C", False), ('spraying = "oblivious"', "B", False),
+     ('ack_every = 4', "A", True)],
+)  # fmt: skip
+def test_sprayed_flows_may_have_lost_a_nic(spraying: str, storm: str, complete: bool) -> None:
+    links = "".join(
+        f'[[topology.link]]\na = "{host}"\nb = "{switch}"\n' for host in "ABC" for switch in "ST"
+    )
+    text = SPRAYED.format(links=links, spraying=spraying, storm=storm)
+    result = unpause.run(text, progress=False)
+    [[told]] = story.of_result(result).values()
+    assert told.maybe_more == (not complete)
+    [(_, sentence)] = sentences.of_result(result)
+    assert ("no victim" in sentence) == complete
+    said = overview.of_result(result).scope
+    assert ("sprayed flows that could not use all NICs" in said) != complete

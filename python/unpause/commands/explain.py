@@ -112,8 +112,8 @@ def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> s
     then = f" in force at {time(at_ns)}" if at_ns is not None else ""
     victims = len({victim.flow_id for tree in trees for victim in tree.victims})
     hurt = f", {count(victims, 'victim flow')}" if at_ns is None else ""
-    if hurt and held.any_acks(run):
-        hurt += " (flows whose ACKs were paused are not counted)"
+    if hurt and (others := held.not_counted(run)):
+        hurt += f" ({' and '.join(others)} are not counted)"
     text = (
         f"{run.scheme} (seed {run.row['seed']}{several}): {count(pauses, 'PAUSE')}{then}, "
         f"{count(len(trees), 'congestion tree')}{hurt}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,14 +85,38 @@ def had_paused_acks(
     return found
 
 
-def any_acks(run: Run) -> bool:
-    """Whether ACKs of any flow may have been paused that is not listed as a victim."""
-    if not with_flows(run):
-        return False
+def lost_nics(run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table) -> np.ndarray:
+    """For each of `flows` whether it was sprayed over NICs of which one was paused meanwhile.
+
+    Such a flow continues with the others, so that no table says that it waited.
+    """
+    found = np.zeros(flows.num_rows, dtype=bool)
+    if Setting(run.result, run).get("host.spraying", "none") == "none":
+        return found
+    nics = Counter(port.node for port in fabric.ports)
+    several = {node for node, number in nics.items() if number > 1}
+    src, transport = (np.array(flows.column(it).to_pylist()) for it in ("src", "transport"))
+    priorities = series.column(flows, "priority")
+    for priority, stopped in stops.items():
+        for port, during in stopped.by_port.items():
+            if port.node in several:
+                ours = (src == port.node) & (transport == "roce") & (priorities == priority)
+                rows = np.flatnonzero(ours)
+                found[rows[_within(run, flows, rows, during) > 0]] = True
+    return found
+
+
+def not_counted(run: Run) -> list[str]:
+    """Flows that may have lost time and are in no list of victims, by why."""
+    fabric, stops = Fabric.of(run), Stops.of(run)
     flows = run.columns("flows", ["flow_id", *COLUMNS])
     known = series.column(run.columns("victims", ["flow_id"]), "flow_id")
-    late = had_paused_acks(run, Fabric.of(run), Stops.of(run), flows)
-    return bool(np.any(late & ~np.isin(series.column(flows, "flow_id"), known)))
+    others = ~np.isin(series.column(flows, "flow_id"), known)
+    late = {
+        "flows whose ACKs were paused": had_paused_acks(run, fabric, stops, flows),
+        "sprayed flows that could not use all NICs": lost_nics(run, fabric, stops, flows),
+    }
+    return [why for why, rows in late.items() if np.any(rows & others)]
 
 
 def _crossings(

@@ -228,11 +228,12 @@ def tell(run: Run, port: Port | None = None) -> Story:
 def _may_have_more(
     run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table, *, exact: bool
 ) -> bool:
-    """Whether flows waited in a way that no table says of them: for ACKs, or for credits."""
+    """Whether flows lost time in a way that no table says of them: by ACKs, credits or a NIC."""
     ports = run.columns("ports", ["credit_wait_ns"])
     if np.any(series.column(ports, "credit_wait_ns") > 0):
         return True
     late = held.had_paused_acks(run, fabric, stops, flows)
+    late |= held.lost_nics(run, fabric, stops, flows)
     if exact:
         known = series.column(run.columns("victims", ["flow_id"]), "flow_id")
         late &= ~np.isin(series.column(flows, "flow_id"), known)

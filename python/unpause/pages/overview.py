@@ -424,10 +424,10 @@ def _uncounted(result: Result, runs: Runs) -> list[str]:
     if any(row["pause_events"] for row in unsure):
         if not causes.are_there(result):
             found.append("every victim ([probes] causes = true)")
-        elif any(held.with_flows(run) for scheme in runs.schemes for run in result.runs_of(scheme)):
-            found.append("flows whose ACKs were paused")
         else:
-            found.append("victims of PAUSEs whose root is not known")
+            every = [run for scheme in runs.schemes for run in result.runs_of(scheme)]
+            why = list(dict.fromkeys(it for run in every for it in held.not_counted(run)))
+            found += why or ["victims of PAUSEs whose root is not known"]
     if any(not row["pause_events"] and row["victims_complete"] is False for row in unsure):
         found.append("which flows waited for credits")
     return found
