@@ -348,3 +348,26 @@ def test_names_are_escaped_in_html(builder: Builder) -> None:
     builder.run("<b>PFC</b>")
     html = markup.overview(overview.of_result(builder.result()))
     assert "<b>" not in html
+
+
+def test_utilisation_says_that_some_runs_had_no_congested_link() -> None:
+    source = """
+duration = "1ms"
+topology = { builder = "single-switch", hosts = 6, rate = "100Gbps", delay = "1us" }
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "f"
+kind = "burst"
+from = "H1..H5"
+to = "H0"
+size = "20KB"
+jitter = "JITTER"
+"""
+    for jitter, partly in (("10us", True), ("0s", False)):
+        text = source.replace("JITTER", jitter)
+        table = unpause.sweep(text, {"seed": [1, 2, 3]}, progress=False)
+        known = [it is not None for it in table.column("congested_share").to_pylist()]
+        assert (any(known), all(known)) == (True, not partly)
+        legend = overview.of_sweep(Runs.of_sweep(table, "")).legend
+        assert ("runs in which a link was congested" in legend) == partly

@@ -192,6 +192,11 @@ def _share(row: Mapping[str, Any]) -> float | None:
     return None if share is None else 100 * share
 
 
+def _congested(group: Group) -> int:
+    """In how many runs a link was congested."""
+    return sum(row["congested_share"] is not None for row in group.rows)
+
+
 def _unfinished(row: Mapping[str, Any]) -> float | None:
     return row["flows_sized"] - row["flows_completed"] if row["flows_sized"] else None
 
@@ -303,6 +308,8 @@ def _table(
     heads = [(*kind.head, unit) for kind, (unit, _) in zip(kinds, columns, strict=True)]
     cells = [[cells[i] for _, cells in columns] for i in range(len(groups))]
     legend = _legend([group for _, group in groups], cells)
+    if any(0 < _congested(group) < len(group.rows) for _, group in groups):
+        legend += " Utilisation: mean over the runs in which a link was congested."
     if len(link) > _LINK_NAME and link != "busiest link":
         legend = f"Link: {link}. {legend}"
     names = [names for names, _ in groups]
