@@ -427,3 +427,16 @@ xoff = "20KB"
     assert ("congestion_control" in text) == (not law)
     limited = source + 'rate_limit = "50Gbps"'
     assert harm(limited)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("senders", "rate", "blamed"),
+    [("H1..H4", "99Gbps", False), ("H1..H4", "50Gbps", True), ("H1", "95Gbps", True)],
+)
+def test_a_link_that_is_hardly_slower_is_not_why_an_incast_paused(
+    senders: str, rate: str, blamed: bool
+) -> None:
+    slower = f'[[event]]\nkind = "rate"\nlink = "S0->H0"\nrate = "{rate}"\nat = "100us"'
+    sent = flow("f", senders, "H0", 'size = "3MB"')
+    text = told(single_switch(5, '[pfc]\nxoff = "64KB"', scheme(), sent, slower))[1]
+    assert (f"S0->H0 ran at {rate[:-4]} Gb/s of its 100 Gb/s: repair the link" in text) == blamed

@@ -27,6 +27,8 @@ _WITH_SPEEDUP = ("cioq", "input-queued")
 _STORM = 4
 #: Utilisation from which on a link counts as full.
 _FULL = 0.95
+#: A link with more than this part of its rate is not what congestion is about.
+_NEARLY_WHOLE = 0.9
 
 
 def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
@@ -284,7 +286,10 @@ class _Adviser:
         )
 
     def _slowed(self, tree: Tree) -> str | None:
-        """The link of the root had a lower rate than the topology's while others waited for it."""
+        """The link of the root had a lower rate than the topology's while others waited for it.
+
+        Where that is hardly lower, and more arrived than its own rate, it is not the reason.
+        """
         lowest = None
         for it in self._here(tree):
             steps = self.rates.get((it.node, it.port))
@@ -293,6 +298,9 @@ class _Adviser:
                 lowest = min(slow, lowest or slow)
         own = self._rate(tree)
         if lowest is None or lowest >= own:
+            return None
+        _, arrived, _ = tree.inputs
+        if lowest > _NEARLY_WHOLE * own and arrived > own:
             return None
         return (
             f"{tree.root} ran at {rate(lowest)} of its {rate(own)}: repair the link, or take it "
