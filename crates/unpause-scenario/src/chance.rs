@@ -82,7 +82,7 @@ pub(crate) fn phase(measured: &Measured) -> Vec<Foreseen> {
     let flows: BTreeSet<_> = flows
         .map(|it| (it.group, it.priority, it.src, it.dst))
         .collect();
-    let mut crossings = Crossings::new(config);
+    let mut crossings = Crossings::new(run);
     let first = dropping.find_map(|port| {
         let peer = run.names.peers[port.node as usize][usize::from(port.port)];
         let here = flows.iter().filter(|(_, priority, src, dst)| {

@@ -21,6 +21,7 @@ mod cut_off;
 mod cycles;
 mod digest;
 mod directory;
+mod distances;
 mod execute;
 mod fast_watchdog;
 mod flows;

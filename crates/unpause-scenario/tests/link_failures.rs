@@ -1,8 +1,9 @@
 //! What is told of links that failed, where several do at once.
 
-use std::path::Path;
+#[path = "common/told.rs"]
+mod told;
 
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+use told::{messages, run};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -25,28 +26,21 @@ from = "H0"
 to = "H2"
 "#;
 
-fn run(events: &str) -> Outcome {
-    let scenario = Scenario::parse(&format!("{SCENARIO}{events}"), Path::new("test.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    execute(&scenario, &Options::default(), &NoProgress).unwrap()
-}
-
 fn event(at: &str, link: &str, what: &str) -> String {
     format!("[[event]]\nat = \"{at}\"\nlink = \"{link}\"\nkind = {what}\n")
 }
 
 /// What is said of links, without how much was lost.
-fn said(outcome: &Outcome, kind: &str) -> Vec<String> {
-    let ours = outcome.warnings.iter().filter(|it| it.kind == kind);
-    let parts = ours.map(|it| {
-        let message = &it.message;
-        match message.split_once(": ") {
-            Some((links, rest)) => {
-                let followed = rest.find("routes ").map_or(rest, |at| &rest[at..]);
-                format!("{links}: {followed}")
-            }
-            None => message.clone(),
+fn said(events: &str, kind: &str) -> Vec<String> {
+    let outcome = run(&format!("{SCENARIO}{events}"));
+    let all = messages(&outcome).into_iter();
+    let ours = all.filter_map(|it| it.strip_prefix(&format!("{kind}: ")).map(str::to_owned));
+    let parts = ours.map(|message| match message.split_once(": ") {
+        Some((links, rest)) => {
+            let followed = rest.find("routes ").map_or(rest, |at| &rest[at..]);
+            format!("{links}: {followed}")
         }
+        None => message,
     });
     parts.collect()
 }
@@ -59,7 +53,7 @@ fn a_link_that_returns_is_told_apart_from_one_that_does_not() {
         + &event("400us", "leaf0-spine0", "\"up\"")
         + &event("400us", "leaf1->spine2", "\"up\"");
     assert_eq!(
-        said(&run(&events), "link-down"),
+        said(&events, "link-down"),
         [
             "leaf0-spine0, leaf1->spine2 down at 100us: routes changed at 150us, up again at 400us",
             "leaf0-spine1 down at 100us: routes changed at 150us, not up again",
@@ -75,7 +69,7 @@ fn routes_follow_the_failure_that_they_are_told_of() {
         + &event("200us", "leaf0-spine2", "\"down\"")
         + &event("210us", "leaf0-spine2", "\"up\"");
     assert_eq!(
-        said(&run(&events), "link-down"),
+        said(&events, "link-down"),
         [
             "leaf0-spine0 down at 100us: routes changed at 150us, not up again",
             "leaf0-spine1 down at 120us: routes changed at 170us, not up again",
@@ -91,7 +85,7 @@ fn each_link_is_slow_for_its_own_time() {
         + &event("50us", "leaf1->spine2", slow)
         + &event("60us", "leaf1->spine2", "\"rate\"\nrate = \"10Gbps\"");
     assert_eq!(
-        said(&run(&events), "link-rate"),
+        said(&events, "link-rate"),
         [
             "leaf1->spine2 at 1Gbps of 10Gbps from 50us until 60us",
             "leaf1->spine0 at 1Gbps of 10Gbps from 50us until the end",
