@@ -139,7 +139,7 @@ class _Adviser:
         key = "[host] ignore_pause"
         if self.set.get("host.ignore_pause") is None:
             key = "lossless or pfc_to_queue of [[override]]"
-        return f"let {who} obey PAUSE ({key}): no headroom is enough for who does not"
+        return f"let {who} obey PAUSE ({key}): no headroom is enough for a node that does not"
 
     def _standing(self, tree: Tree) -> str | None:
         """A queue that stays because senders send as much as its link carries."""

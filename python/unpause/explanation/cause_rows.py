@@ -61,8 +61,8 @@ class Causes:
         self.is_holder = np.zeros(table.num_rows, dtype=bool)
         self.is_holder[order[np.diff(keys, prepend=-1) != 0]] = True
         self.is_holder &= self.is_seen
-        #: Who held whom at any time, and in which priority.
-        self.held = lost.held(run)
+        #: Who paused whom at any time, in which priority, and was obeyed.
+        self.obeyed = lost.obeyed(run)
 
     def rows_of(self, first: np.ndarray) -> np.ndarray:
         """All rows of the PAUSEs that begin at these rows, which are in order."""

@@ -108,7 +108,7 @@ def _tree(
     kinds = np.bincount(causes.codes["root_kind"][first], weights=weights)
     kind = int(np.argmax(kinds))
     stops = _stops(causes, first)
-    every = [it for it in every_stop(stops) if (it.pauser, it.stopped, priority) in causes.held]
+    every = [it for it in every_stop(stops) if (it.pauser, it.stopped, priority) in causes.obeyed]
     name = causes.names["root_kind"][kind] if left_by is None else "standing"
     at_root = causes.at(root, causes.holders_of(first), is_nic=name == "nic")
     culprits, others = _culprits(causes, at_root, flows, (root, name == "nic"))

@@ -9,13 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause import printed
-from unpause.data import series
+from unpause.data import lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.errors import ResultError
 from unpause.explanation import account, causes, held
 from unpause.explanation.tree_lines import count, sure, waited, when
 from unpause.explanation.trees import Tree
+from unpause.text import time
+
+#: At most this many paused links are named.
+_MOST_LINKS = 3
 
 
 def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[str]:
@@ -70,8 +74,7 @@ def _other_priorities(run: Run, flows: pa.Table, tree: Tree) -> str:
     if tree.kind != "busy":
         return ""
     other = flows.filter(pc.not_equal(flows.column("priority"), tree.priority))
-    start, life = (series.column(other, name) for name in ("start_ns", "fct_ns"))
-    end = np.where(np.isnan(life), np.inf, start + life)
+    start, end = series.column(other, "start_ns"), lives.ends_ns(run, other)
     meanwhile = np.zeros(other.num_rows, dtype=bool)
     for begin, until in tree.episodes:
         meanwhile |= (start < until) & (end > begin)
@@ -97,15 +100,16 @@ def _without_part(run: Run, who: str, flows: pa.Table, at_ns: float | None) -> s
     paused = held.of_flows(run, flows, at_ns)
     parts = []
     if filled:
-        those = f"{filled:,} of {count(every, 'PAUSE')} {'were' if filled > 1 else 'was'}"
-        parts.append(f"{its.capitalize()} packets were among those for which {those} sent.")
+        were = "were" if filled > 1 else "was"
+        those = f"{filled:,} of {count(every, 'PAUSE')} {were} sent"
+        parts.append(f"{those} by ingresses that held {its} packets.")
     elif unnamed:
         parts.append(f"Whether a PAUSE was sent for {its} packets is not recorded.")
     for is_sure in (True, False):
         links = [it for it in paused if not it.acks and it.is_sure == is_sure]
         if links:
-            whose = f"On {its} path" if is_sure else f"On links that {its} packets may have crossed"
-            parts.append(f"{whose} PAUSE held {_listed(links, at_ns)} {meanwhile}.")
+            path = f"On {its} path" if is_sure else f"On paths that {its} packets may have taken"
+            parts.append(f"{path}, {_paused(links, at_ns)} {meanwhile}.")
     parts += _of_acks(paused, flows, at_ns)
     if not parts:
         return f"{who} waited for no PAUSE, and none was sent for {its} packets."
@@ -120,8 +124,8 @@ def _of_acks(paused: list[held.Held], flows: pa.Table, at_ns: float | None) -> I
     if acks:
         path = "On the path" if all(it.is_sure for it in acks) else "On possible paths"
         yield (
-            f"{path} of {its} ACKs PAUSE held {_listed(acks, at_ns)} {meanwhile}; "
-            "waits of ACKs are not counted."
+            f"{path} of {its} ACKs, {_paused(acks, at_ns)} {meanwhile}; waits of ACKs are not "
+            "counted."
         )
 
 
@@ -131,10 +135,20 @@ def _words(flows: pa.Table, at_ns: float | None) -> tuple[str, str]:
     return its, "at that time" if at_ns is not None else f"while {it_was} active"
 
 
-def _listed(links: list[held.Held], at_ns: float | None) -> str:
+def _paused(links: list[held.Held], at_ns: float | None) -> str:
+    """Such as "S0->H1 was paused for 750 us and H0->S0 for 711 us"; at a time without how long."""
+    shown = links[:_MOST_LINKS]
+    more = [count(len(links) - len(shown), "more link")] if len(links) > len(shown) else []
     if at_ns is not None:
-        return ", ".join(str(it.port) for it in links)
-    return held.listed(links)
+        names = [*(str(it.port) for it in shown), *more]
+        return f"{_listed(names)} {'was' if len(links) == 1 else 'were'} paused"
+    first, *rest = (f"for {time(it.ns)}" for it in shown)
+    others = [f"{it.port} {how}" for it, how in zip(shown[1:], rest, strict=True)]
+    return _listed([f"{shown[0].port} was paused {first}", *others, *more])
+
+
+def _listed(texts: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
 
 
 def _filled(run: Run, flows: pa.Table, at_ns: float | None) -> tuple[int, int, bool]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from unpause.data import series
+from unpause.data import lives, reroutes, series
 from unpause.data.fabric import Fabric, Pairs, Port, Stops
 from unpause.data.result import Run
 from unpause.data.setting import Setting
-from unpause.text import time
 
 #: Pairs of hosts and stopped ports of a whole run that are looked at.
 _MOST_QUESTIONS = 300_000
 #: Columns of `flows` that are needed here.
-COLUMNS = ("src", "dst", "priority", "transport", "start_ns", "fct_ns")
+COLUMNS = ("traffic", "src", "dst", "priority", "transport", "start_ns", "fct_ns")
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,13 @@ def of_flows(run: Run, flows: pa.Table, at_ns: float | None = None) -> list[Held
     if not any(it.by_port for it in stops.values()):
         stops = _of_causes(run, fabric)
     found: dict[tuple[Port, bool], Held] = {}
+    spans = _spans(run, flows)
     for acks in (False, True):
         for port, sure, rows, during in _crossings(run, fabric, stops, flows, acks=acks):
             if at_ns is not None:
                 here = (during[:, 0] <= at_ns) & (at_ns < during[:, 1])
                 during = during[here]
-            ns = float(np.max(_within(run, flows, rows, during), initial=0.0))
+            ns = float(np.max(_within(spans[rows], during), initial=0.0))
             last = found.get((port, acks))
             if ns > (last.ns if last is not None else 0.0):
                 found[port, acks] = Held(port, ns, sure, acks)
@@ -80,8 +79,9 @@ def had_paused_acks(
     ports = max(len(it.by_port) for it in stops.values())
     if pairs * ports > _MOST_QUESTIONS:
         return ours
+    spans = _spans(run, flows)
     for _, _, rows, during in _crossings(run, fabric, stops, flows, acks=True):
-        found[rows[_within(run, flows, rows, during) > 0]] = True
+        found[rows[_within(spans[rows], during) > 0]] = True
     return found
 
 
@@ -96,13 +96,13 @@ def lost_nics(run: Run, fabric: Fabric, stops: dict[int, Stops], flows: pa.Table
     nics = Counter(port.node for port in fabric.ports)
     several = {node for node, number in nics.items() if number > 1}
     src, transport = (np.array(flows.column(it).to_pylist()) for it in ("src", "transport"))
-    priorities = series.column(flows, "priority")
+    priorities, spans = series.column(flows, "priority"), _spans(run, flows)
     for priority, stopped in stops.items():
         for port, during in stopped.by_port.items():
             if port.node in several:
                 ours = (src == port.node) & (transport == "roce") & (priorities == priority)
                 rows = np.flatnonzero(ours)
-                found[rows[_within(run, flows, rows, during) > 0]] = True
+                found[rows[_within(spans[rows], during) > 0]] = True
     return found
 
 
@@ -124,10 +124,9 @@ def _crossings(
 ) -> list[tuple[Port, bool, np.ndarray, np.ndarray]]:
     """Stopped ports that packets may cross: whether they must, which rows of `flows`, when.
 
-    Where links failed packets may go anywhere; so they may where paths are not looked for.
+    Where routes changed packets may go anywhere; so they may where paths are not looked for.
     """
-    changes = run.columns("link_changes", ["change"]).column("change")
-    anywhere = not fabric.searchable or "down" in changes.to_pylist()
+    anywhere = not fabric.searchable or reroutes.begun_by(run, run.row["simulated_ns"])
     transports = with_flows(run) if acks else None
     found = []
     for priority, stopped in stops.items():
@@ -150,14 +149,17 @@ def _crossings(
     return found
 
 
-def _within(run: Run, flows: pa.Table, rows: np.ndarray, during: np.ndarray) -> np.ndarray:
-    """For how long each of these flows was under way during these intervals."""
+def _spans(run: Run, flows: pa.Table) -> np.ndarray:
+    """From when until when flows were under way: array (n, 2)."""
+    return np.column_stack([series.column(flows, "start_ns"), lives.ends_ns(run, flows)])
+
+
+def _within(spans: np.ndarray, during: np.ndarray) -> np.ndarray:
+    """For how long of each span these intervals last."""
     if not len(during):
-        return np.zeros(len(rows))
-    start, life = (series.column(flows, name)[rows] for name in ("start_ns", "fct_ns"))
-    end = np.where(np.isnan(life), run.row["simulated_ns"], start + life)
+        return np.zeros(len(spans))
     during = series.merged(during)
-    return series.time_within(during, end) - series.time_within(during, start)
+    return series.time_within(during, spans[:, 1]) - series.time_within(during, spans[:, 0])
 
 
 def _of_causes(run: Run, fabric: Fabric) -> dict[int, Stops]:
@@ -173,11 +175,3 @@ def _of_causes(run: Run, fabric: Fabric) -> dict[int, Stops]:
             order = np.argsort(ours[:, 0], kind="stable")
             found.setdefault(priority, Stops({})).by_port[port] = ours[order]
     return found
-
-
-def listed(held: Sequence[Held], most: int = 3) -> str:
-    """Such as "S0->H1 for 750 us and H0->S0 for 711 us", longest first."""
-    texts = [f"{it.port} for {time(it.ns)}" for it in held[:most]]
-    if len(held) > most:
-        texts.append(f"{len(held) - most} more")
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

@@ -45,8 +45,8 @@ def reason(
     return Reason(kind, links.total(), _links(links))
 
 
-def held(run: Run) -> set[tuple[str, str, int]]:
-    """Who held whom by PAUSE at any time, and in which priority."""
+def obeyed(run: Run) -> set[tuple[str, str, int]]:
+    """Who paused whom at any time, in which priority, and was obeyed."""
     names = ["node", "peer", "priority", "paused_ns"]
     rows = run.columns("ports", names).to_pylist()
     return {(it["peer"], it["node"], it["priority"]) for it in rows if it["paused_ns"]}
@@ -61,7 +61,7 @@ class _Look:
     def __init__(self, run: Run, priority: int) -> None:
         self.set = Setting(run.result, run)
         self.priority = priority
-        self.held = held(run)
+        self.obeyed = obeyed(run)
         losses = run.columns("losses", ["node", "peer", "reason", "packets", "data_packets"])
         # PFC frames are no data.
         self.errors = {
@@ -84,13 +84,13 @@ class _Look:
 
     def kind(self, link: tuple[str, str]) -> str:
         """Why frames were lost that arrived by this link after its XOFF."""
-        obeyed = (*link, self.priority) in self.held
+        has_obeyed = (*link, self.priority) in self.obeyed
         if link in self.errors:
             # Headroom that is not written is enough.
             keys = ("pfc.headroom", "pfc.headroom_delays", "pfc.headroom_pool")
             is_written = any(self.set.get(key) is not None for key in keys)
-            return "unclear" if obeyed and is_written else "errors"
-        if not obeyed and self._may_ignore():
+            return "unclear" if has_obeyed and is_written else "errors"
+        if not has_obeyed and self._may_ignore():
             return "ignored"
         return "pool" if self._has_room(link) else "headroom"
 

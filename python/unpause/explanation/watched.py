@@ -234,11 +234,9 @@ def _led_to(stops: Sequence[Stop], host: str) -> list[Stop]:
 
 def _bursts(run: Run, flows: pa.Table) -> np.ndarray:
     """When flows with a size were under way: array (n, 2) in ns, by start."""
-    start = series.column(flows, "start_ns")
-    end = start + series.column(flows, "fct_ns")
-    sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
-    lives = np.column_stack([start, np.where(np.isnan(end), run.row["simulated_ns"], end)])[sized]
-    return series.merged(lives[np.argsort(lives[:, 0], kind="stable")])
+    sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
+    spans = np.column_stack([series.column(sized, "start_ns"), lives.ends_ns(run, sized)])
+    return series.merged(spans[np.argsort(spans[:, 0], kind="stable")])
 
 
 def _around(run: Run, name: str, begun_ns: float, bursts: np.ndarray) -> Around | None:
