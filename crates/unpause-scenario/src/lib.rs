@@ -9,91 +9,47 @@
     allow(dead_code, reason = "what files need is there without them, too")
 )]
 
-mod at_place;
-mod blind_watchdog;
-mod buffers;
-mod chance;
 mod columns;
 mod compile;
 mod cost;
-mod crossings;
-mod cut_off;
-mod cycles;
-mod digest;
-mod directory;
-mod distances;
 mod execute;
-mod fast_watchdog;
-mod flows;
-mod foreseen;
-mod headroom;
-mod hpcc_files;
-mod hpcc_trace;
+mod fabric;
 pub mod import;
-mod in_force;
-mod job_totals;
-mod join;
-#[cfg(feature = "parquet")]
-mod key;
 mod limits;
-mod link_failures;
-mod link_rates;
-mod long_paths;
-mod lossy_links;
 pub mod machine;
-mod measured;
-mod mistakes;
-mod names;
 mod outcome;
 mod percentile;
-mod port_names;
-mod progress;
-mod queues;
-mod refusal;
-mod reordering;
-mod replaced;
-mod rtt;
 mod run;
-mod scenario;
 mod schema;
 mod sections;
-#[cfg_attr(not(feature = "parquet"), path = "no_series.rs")]
-mod series;
-pub mod session;
 mod size;
-mod starved;
-mod storms;
-mod stuck;
-mod summary;
 mod swept;
-mod table_files;
 mod tables;
 mod text;
-mod thresholds;
-mod timeouts;
-pub mod topology;
-mod unequal_blocks;
-mod unfinished;
-mod unused;
-mod waiting;
 mod warnings;
 
+pub use compile::scenario::Scenario;
 pub use cost::{Beginning, Cost, Effort, beginning};
-pub use directory::{Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest};
-#[cfg(feature = "parquet")]
-pub use directory::{Cache, Cached, Saved};
 #[cfg(feature = "parquet")]
 pub use execute::execute_at;
+pub use execute::progress::{NoProgress, Progress};
+pub use execute::session;
+pub use execute::session::{Sending, Session, SessionOptions};
 pub use execute::{Options, Simulate, Simulator, costs, execute, execute_by, selected};
+pub use fabric::names::Names;
+pub use fabric::topology;
 pub use import::cdf;
+pub use outcome::directory::{
+    Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest,
+};
 #[cfg(feature = "parquet")]
-pub use key::key;
-pub use names::Names;
+pub use outcome::directory::{Cache, Cached, Saved};
+pub use outcome::summary::Summary;
 pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
 pub use percentile::percentile;
-pub use progress::{NoProgress, Progress};
 pub use run::Run;
-pub use scenario::Scenario;
+#[cfg(feature = "parquet")]
+pub use run::key::key;
 pub use schema::json_schema;
 pub use sections::loss_recovery::{LOSS_RECOVERIES, LossRecovery};
 pub use sections::marking::{MARKINGS, Marking};
@@ -101,10 +57,8 @@ pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
 pub use sections::sections;
 pub use sections::topology::{BUILDERS, TopologyBuilder};
 pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
-pub use session::{Sending, Session, SessionOptions};
-pub use summary::Summary;
 pub use swept::Swept;
-pub use table_files::write_csv;
+pub use tables::files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use text::count::count;
 pub use text::document::split_path;

@@ -6,11 +6,11 @@ use cpu_time::ThreadTime;
 use unpause_protocols::units::Time;
 
 use super::pilot::{Most, until};
-use crate::hpcc_files;
-use crate::measured::Measured;
+use crate::outcome::hpcc_files;
 use crate::run::Run;
-use crate::table_files::encode;
+use crate::run::measured::Measured;
 use crate::tables::Tables;
+use crate::tables::files::encode;
 
 /// At most this many runs are tried: others are taken to be like the one before them.
 const TRIED: usize = 6;

@@ -36,7 +36,7 @@ pub(crate) use self::numbers::{rate as ns3_rate, seconds};
 use self::ports::SourcePorts;
 pub use self::topology::{parse_topology, write_topology};
 use super::{FileError, Place};
-use crate::topology::Topology;
+use crate::fabric::topology::Topology;
 
 /// Reads the topology file `path`; see [`parse_topology`].
 pub fn read_topology(path: &Path, parallel: Option<u32>) -> Result<Topology, FileError> {

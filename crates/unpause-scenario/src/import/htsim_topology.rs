@@ -16,8 +16,8 @@ use unpause_sim::config::NodeId;
 
 use self::keys::{File, Value};
 use super::{FileError, Place};
+use crate::fabric::topology::Topology;
 use crate::limits;
-use crate::topology::Topology;
 
 /// Most bytes of a file: it is as long whatever the size of the fabric.
 const MOST_BYTES: u64 = 1 << 20;
@@ -246,12 +246,12 @@ impl File {
         let at = |value: &Value| Place::of_line(path, value.line);
         let bps = gbps.number.saturating_mul(1_000_000_000);
         let rate = Rate::from_bps(bps);
-        crate::topology::possible_rate("", rate)
+        crate::fabric::topology::possible_rate("", rate)
             .map_err(|why| at(gbps).error(format!("{} {}", gbps.name, gbps.number), why.message))?;
         let half = (u128::from(below) + u128::from(tier.switch_latency_ns())) * 500;
         let ps = u128::from(latency.number) * 1_000 + half;
         let delay = Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX));
-        crate::topology::positive_delay("", delay).map_err(|why| {
+        crate::fabric::topology::positive_delay("", delay).map_err(|why| {
             at(latency).error(format!("{} {}", latency.name, latency.number), why.message)
         })?;
         Ok((rate, delay))

@@ -12,13 +12,13 @@ use unpause_sim::config::{
 use super::event_links::links_of;
 use super::link_errors::{self, Asked, FecName};
 use super::pause_storm::{self, StormKeys};
+use crate::fabric::names::Names;
+use crate::fabric::topology::Topology;
 use crate::limits;
-use crate::names::Names;
 use crate::text::document::{Table, read};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, keys, names, refuse};
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::Topology;
 
 /// How long a link is down, or up again, before its switches notice, unless the file says.
 const DETECTION: Time = Time::from_us(50);

@@ -3,7 +3,7 @@
 use serde_spanned::Spanned;
 use unpause_sim::config::{Direction, Fabric, NodeId};
 
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::error::{Checked, Problem};
 
 /// The links of `"S0-S1"`, or of `"S0->S1"` that direction.

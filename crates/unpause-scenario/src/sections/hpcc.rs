@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{HistogramProbe, NodeId, PortId, Probes};
 
 use super::probes::ProbeKeys;
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
 use crate::text::quantity::Duration;

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Fabric, NodeId, PauseStorm, PortId};
 
 use super::event_links::{ends, links_of};
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
 use crate::text::quantity::Duration;

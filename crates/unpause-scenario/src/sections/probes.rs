@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_spanned::Spanned;
 use unpause_sim::config::{DeadlockProbe, Probes};
 
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, keys};
 use crate::text::quantity::Duration;

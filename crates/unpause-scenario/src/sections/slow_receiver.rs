@@ -3,7 +3,7 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::SlowReceiver;
 
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys};
 use crate::text::name_list::NameList;

@@ -12,8 +12,8 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, PortId};
 
 use crate::columns::{self, Column};
-use crate::measured::Measured;
 use crate::run::Run;
+use crate::run::measured::Measured;
 
 /// The values of a column, and the array that they become.
 pub trait Value: Sized {

@@ -6,8 +6,8 @@ use unpause_sim::results::{CauseRecord, FlowShare, Holder, RootKind};
 
 use super::builder::Builder;
 use crate::columns;
-use crate::measured::Measured;
 use crate::run::Run;
+use crate::run::measured::Measured;
 
 /// A row: a PAUSE with its number, an egress that held bytes, a flow there.
 type Row<'a> = (u32, &'a CauseRecord, &'a Holder, &'a FlowShare);

@@ -8,8 +8,8 @@ use unpause_sim::results::{CollectiveRecord, JobLinkRecord};
 use super::builder::Builder;
 use super::jobs::{job, name, step};
 use crate::columns;
-use crate::job_totals;
-use crate::measured::Measured;
+use crate::run::job_totals;
+use crate::run::measured::Measured;
 
 /// An operation of a group, and what it is.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@ use unpause_sim::jobs::{CriticalPaths, Job, MessageRecord, RankIteration, Segmen
 
 use super::builder::Builder;
 use crate::columns;
-use crate::job_totals::{self, Iteration, JobTotals};
-use crate::measured::Measured;
 use crate::run::Run;
+use crate::run::job_totals::{self, Iteration, JobTotals};
+use crate::run::measured::Measured;
 use crate::text::name_list;
 
 pub(super) fn name(run: &Run, entry: u16) -> &str {

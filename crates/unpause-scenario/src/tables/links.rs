@@ -6,7 +6,7 @@ use unpause_sim::results::{LinkChange, LossPlace};
 
 use super::builder::Builder;
 use crate::columns;
-use crate::measured::Measured;
+use crate::run::measured::Measured;
 
 pub(super) fn losses(measured: &[Measured]) -> RecordBatch {
     Builder::new(&[columns::PORT, columns::LOSSES], measured, |m| {

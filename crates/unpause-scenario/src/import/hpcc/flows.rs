@@ -10,10 +10,10 @@ use unpause_sim::traffic::{FlowSettings, FlowSpec};
 use super::ports::SourcePorts;
 use super::rows::{Row, Rows};
 use super::{foreign, numbers};
+use crate::fabric::topology::Topology;
 use crate::import::FileError;
 use crate::limits;
 use crate::text::count::counted;
-use crate::topology::Topology;
 
 /// Flows of a file.
 #[derive(Clone, Debug, PartialEq)]

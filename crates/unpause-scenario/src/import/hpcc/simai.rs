@@ -10,7 +10,7 @@ use std::path::Path;
 use unpause_sim::config::{Link, NodeId, NodeKind};
 
 use super::header::{Header, Kind};
-use crate::topology::Topology;
+use crate::fabric::topology::Topology;
 
 /// Says what is unusual about the links of a topology, which stand on `lines`.
 pub(super) fn note_links(

@@ -11,8 +11,8 @@ use super::header::{EXPECTED as HEADER, Header, Kind, is_simai};
 use super::numbers;
 use super::rows::{Row, Rows};
 use super::simai;
+use crate::fabric::topology::{Topology, positive_delay, possible_rate};
 use crate::import::{FileError, Place};
-use crate::topology::{Topology, positive_delay, possible_rate};
 
 const LINK: &str = "a link: src dst rate delay error_rate";
 /// How many words that is.

@@ -6,9 +6,9 @@ use unpause_protocols::units::Rate;
 use unpause_sim::config::Link;
 
 use super::parse::HpccConfig;
+use crate::fabric::topology::Topology;
 use crate::import::FileError;
 use crate::import::hpcc_ways::Ways;
-use crate::topology::Topology;
 
 /// The scenario being written.
 pub(super) struct Writer<'a> {

@@ -11,7 +11,7 @@ use unpause_sim::jobs::{Completion, Job, Over, Phase, Program};
 use unpause_sim::traffic::{FlowSettings, Transport};
 
 use super::traffic::{Context, data_priority, takes_part};
-use crate::names::NamedJob;
+use crate::fabric::names::NamedJob;
 use crate::text::document::{Table, read, take_tables};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, refuse};

@@ -16,7 +16,7 @@ use keys::Priorities;
 
 use super::pfc;
 use super::switch::{data_priorities, priorities};
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::document::{Table, read};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, refuse};

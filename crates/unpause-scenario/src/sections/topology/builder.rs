@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
+use crate::fabric::topology::{Invalid, Topology};
 use crate::text::document::{self, Table};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Key, Keys};
-use crate::topology::{Invalid, Topology};
 
 /// A value of `builder`.
 pub(super) trait Builder {

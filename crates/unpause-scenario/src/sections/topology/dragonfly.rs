@@ -3,11 +3,13 @@
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
+use crate::fabric::topology::{
+    Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
+};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::fields::fields;
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, links, nodes, positive, positive_delay, possible_rate};
 
 fields! {
     /// A dragonfly (Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008): the

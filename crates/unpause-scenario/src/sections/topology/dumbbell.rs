@@ -4,11 +4,11 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use super::two_switch::TwoSwitch;
+use crate::fabric::topology::{Invalid, Topology, nodes};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::fields::fields;
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, nodes};
 
 fields! {
     /// [`TwoSwitch`] with hosts `A1`, `A2`, … on the left and `B1`, `B2`, … on the right, as in PCN

@@ -7,13 +7,15 @@ use serde::de::IgnoredAny;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{self, Builder, Places};
+use crate::fabric::topology::{
+    Invalid, Topology, at_most, positive, positive_delay, possible_rate,
+};
 use crate::limits;
 use crate::text::document::{self, Table, take_tables};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{Keys as _, keys, kinds, refuse};
 use crate::text::name_list::Expanded;
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, at_most, positive, positive_delay, possible_rate};
 
 /// Named nodes and their links.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,11 +4,11 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
+use crate::fabric::topology::{Invalid, Topology, possible_rate};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::fields::fields;
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, possible_rate};
 
 fields! {
     /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation

@@ -4,11 +4,11 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
+use crate::fabric::topology::{Invalid, Topology, links, nodes, positive};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::fields::fields;
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, links, nodes, positive};
 
 fields! {
     /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then

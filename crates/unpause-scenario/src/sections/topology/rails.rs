@@ -4,12 +4,14 @@ use serde::{Deserialize, Deserializer};
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
+use crate::fabric::topology::{
+    Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
+};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::fields::fields;
 use crate::text::kind::{kinds, names};
 use crate::text::quantity::{DataRate, Duration, parse_rate};
-use crate::topology::{Invalid, Topology, links, nodes, positive, positive_delay, possible_rate};
 
 names! {
     /// The leaves that the GPUs of a server are on.

@@ -4,12 +4,12 @@ use unpause_sim::config::Ecmp;
 
 use super::BUILDERS;
 use super::builder::Places;
+use crate::fabric::topology::Topology;
 use crate::import::files::Files;
 use crate::text::checks::both;
 use crate::text::document::{Table, read, take_string};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{keys, names};
-use crate::topology::Topology;
 
 names! {
     /// How switches choose among equal next hops.

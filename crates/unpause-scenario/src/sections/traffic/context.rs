@@ -9,14 +9,14 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, NodeId};
 use unpause_sim::traffic::Transport;
 
+use crate::fabric::names::Names;
+use crate::fabric::topology::Topology;
 use crate::import::files::Files;
-use crate::names::Names;
 use crate::sections::extra_delay::Delays;
 use crate::sections::scheme::CongestionControl;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, names};
 use crate::text::name_list::NameList;
-use crate::topology::Topology;
 
 /// What entries are read against.
 pub(crate) struct Context<'a> {

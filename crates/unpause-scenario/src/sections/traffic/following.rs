@@ -8,7 +8,7 @@ use unpause_sim::followers::{Followers, Unfollowable, Why};
 use unpause_sim::traffic::{Ending, Following, Matching};
 
 use super::common::{Common, EndName, MatchName};
-use crate::names::Names;
+use crate::fabric::names::Names;
 use crate::text::count::counted;
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::name_list::NameList;

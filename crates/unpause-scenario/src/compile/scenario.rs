@@ -1,0 +1,284 @@
+//! A scenario, read and checked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use unpause_sim::Invalid;
+
+use crate::compile::mistakes;
+use crate::compile::refusal;
+use crate::compile::{self, Compiled};
+use crate::import::FileError;
+use crate::import::hpcc_config::Imported;
+use crate::limits;
+#[cfg(feature = "parquet")]
+use crate::run::digest::sha256;
+#[cfg(feature = "parquet")]
+use crate::run::key::key;
+use crate::run::{Heading, Run};
+use crate::sections::traffic::Driver;
+use crate::text::error::{Checked, Error, Problem};
+use crate::warnings::{self, Warning};
+
+/// A scenario file, read, checked and compiled to its runs.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    origin: PathBuf,
+    source: Arc<str>,
+    heading: Heading,
+    runs: Vec<Run>,
+}
+
+impl Scenario {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in it.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        Self::parse(&read(path)?, path)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Every mistake that can be told from what follows from others.
+    pub fn load_all(path: &Path) -> Result<Self, Vec<Error>> {
+        Self::parse_all(&read(path).map_err(|error| vec![error])?, path)
+    }
+
+    /// Reads a text. `origin` is the file's name in messages, and where relative paths start.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in it.
+    pub fn parse(source: &str, origin: &Path) -> Result<Self, Error> {
+        let source: Arc<str> = source.into();
+        Self::compile(&source, origin)
+            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))
+    }
+
+    /// Reads a text, as [`Self::parse`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load_all`].
+    pub fn parse_all(source: &str, origin: &Path) -> Result<Self, Vec<Error>> {
+        let source: Arc<str> = source.into();
+        Self::compile(&source, origin).map_err(|problem| {
+            let all = mistakes::all(&source, directory_of(origin), *problem);
+            let name = origin.display().to_string();
+            all.into_iter()
+                .map(|it| it.in_file(&name, &source))
+                .collect()
+        })
+    }
+
+    /// Reads what was made of a configuration of HPCC's simulator, as the file `origin` that it is to become.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake, at the place of the configuration or of the file it names that it comes from.
+    pub fn of_import(imported: &Imported, origin: &Path) -> Result<Self, FileError> {
+        Self::parse(&imported.text, origin).map_err(|error| {
+            let line = match error.location() {
+                Some((file, line, _)) if Path::new(&file) == origin => Some(line),
+                _ => None,
+            };
+            imported.mistake(line, error.to_string())
+        })
+    }
+
+    /// Reads a file that somebody drives, which need not have any traffic.
+    pub(crate) fn load_driven(path: &Path, driver: &Driver) -> Result<Self, Error> {
+        Self::parse_driven(&read(path)?, path, driver)
+    }
+
+    /// The same of a text.
+    pub(crate) fn parse_driven(
+        source: &str,
+        origin: &Path,
+        driver: &Driver,
+    ) -> Result<Self, Error> {
+        let source: Arc<str> = source.into();
+        let compiled = compile::driven(&source, directory_of(origin), driver);
+        compiled
+            .map(|compiled| Self::of(compiled, &source, origin))
+            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))
+    }
+
+    fn compile(source: &Arc<str>, origin: &Path) -> Checked<Self> {
+        let compiled = compile::file(source, directory_of(origin))?;
+        Ok(Self::of(compiled, source, origin))
+    }
+
+    fn of(compiled: Compiled, source: &Arc<str>, origin: &Path) -> Self {
+        Self {
+            origin: origin.to_owned(),
+            heading: compiled.heading,
+            runs: compiled.runs,
+            source: source.clone(),
+        }
+    }
+
+    /// The file it came from.
+    pub fn origin(&self) -> &Path {
+        &self.origin
+    }
+    /// Its text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+    /// What it is about.
+    pub fn title(&self) -> Option<&str> {
+        self.heading.title.as_deref()
+    }
+    /// The paper, section and figure that it reproduces.
+    pub fn reference(&self) -> Option<&str> {
+        self.heading.source.as_deref()
+    }
+    /// Names of the sweep columns of table `runs`.
+    pub fn sweep_columns(&self) -> &[String] {
+        &self.heading.sweep_columns
+    }
+    /// Every scheme at every sweep point.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+    /// Digest of everything that the results depend on, this program included; none if this program
+    /// cannot be told from others.
+    #[cfg(feature = "parquet")]
+    pub fn digest(&self) -> Option<String> {
+        let keys: Option<String> = self
+            .runs
+            .iter()
+            .map(|run| key(run, self.sweep_columns()))
+            .collect();
+        Some(sha256((self.source.to_string() + &keys?).as_bytes()))
+    }
+    /// What somebody who runs it refuses of `run`, one of its runs, at the place of that field in the file.
+    pub fn refuse(&self, run: &Run, invalid: &Invalid) -> Error {
+        let problem = compile::refused(&self.source, run, invalid);
+        let name = self.origin.display().to_string();
+        problem
+            .unwrap_or_else(|problem| problem)
+            .in_file(&name, &self.source)
+    }
+    /// What its reader should know before it is run.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let file = self.origin.display();
+        warnings::of_scenario(&self.runs, |path, scheme| {
+            let at = refusal::written_at(&self.source, path, scheme)?;
+            let line = self.source[..at].matches('\n').count() + 1;
+            Some(format!("{file}:{line}"))
+        })
+    }
+}
+
+fn directory_of(origin: &Path) -> &Path {
+    origin.parent().unwrap_or(Path::new(""))
+}
+
+/// The text of a file.
+fn read(path: &Path) -> Result<String, Error> {
+    let read = limits::read_at_most(path, limits::SCENARIO_BYTES);
+    let bytes = read.map_err(|error| Error::io("read", path, error))?;
+    let shown: Arc<str> = String::from_utf8_lossy(&bytes).replace('\0', "␀").into();
+    limits::utf8(bytes, 0).map_err(|not| {
+        let at = not.at.min(shown.len());
+        let problem = Problem::new(format!("found {}", not.found))
+            .at(at..at, format!("expected {}", limits::EXPECTED_TEXT))
+            .help("save the file in UTF-8");
+        problem.in_file(&path.display().to_string(), &shown)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use unpause_protocols::congestion_control;
+    use unpause_protocols::units::{Rate, Time};
+    use unpause_sim::traffic::TrafficSpec;
+
+    fn shipped(name: &str) -> Scenario {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/");
+        Scenario::load(&Path::new(root).join(name)).unwrap_or_else(|e| panic!("{}", e.explain()))
+    }
+
+    fn limit(run: &Run, entry: usize) -> Option<Rate> {
+        match &run.config.traffic[entry] {
+            TrafficSpec::Flows(flows) => flows[0].rate_limit,
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn f2_has_five_schemes_and_limits_flows_in_one() {
+        let scenario = shipped("pcn/scenarios/f2.toml");
+        let first_seed = scenario.runs().iter().step_by(3);
+        let [pfc, _, _, timely, pcn] = first_seed.collect::<Vec<_>>()[..] else {
+            panic!()
+        };
+        assert_eq!(pfc.congestion_control.name(), "none");
+        assert_eq!(limit(pfc, 0), Some(Rate::from_gbps(20)));
+        assert_eq!(limit(pcn, 0), None);
+        assert_eq!(pcn.config.fabric.nodes.len(), 20);
+        assert_eq!(pcn.config.stop, Time::from_ms(150));
+        assert_eq!(pcn.config.probes.ports.len(), 8);
+        assert_eq!(pcn.names.traffic, ["F0", "F1", "burst"]);
+        let congestion_control::Config::Timely(params) = &timely.config.scheme.roce else {
+            panic!("TIMELY")
+        };
+        assert_eq!(params.min_rtt, Time::from_us(30));
+    }
+
+    #[test]
+    fn f5_sweeps_the_limit_of_one_flow() {
+        let scenario = shipped("pcn/scenarios/f5.toml");
+        assert_eq!(scenario.sweep_columns(), ["f1_limit_gbps"]);
+        assert_eq!(scenario.runs().len(), 40);
+        let second = &scenario.runs()[1];
+        assert_eq!(second.values[0].value, 19.5);
+        assert_eq!(limit(second, 1), Some(Rate::from_mbps(19_500)));
+        assert_eq!(limit(second, 0), Some(Rate::from_gbps(20)));
+        assert_eq!(scenario.runs()[39].values[0].value, 0.5);
+    }
+
+    /// The keys that the message about a wrong one offers, up to `end`.
+    fn offered(text: &str, end: &str) -> BTreeSet<String> {
+        let Err(error) = Scenario::parse(text, Path::new("x.toml")) else {
+            panic!("{text} has an unknown key")
+        };
+        let help = error.help_text().expect("it lists the keys").to_owned();
+        let names = help.split('`').skip(1).step_by(2).map(str::to_owned);
+        names.take_while(|name| name != end).collect()
+    }
+
+    fn named(keys: Vec<crate::Key>) -> BTreeSet<String> {
+        keys.iter().map(|key| key.name.to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_said_of_keys_is_what_is_read() {
+        let wrong = "zzzzzzzzzzzzzzzzzzzzzzzz = 1\n";
+        let top = "duration = \"1us\"\n[[scheme]]\nname = \"x\"\n";
+        for builder in crate::BUILDERS {
+            let name = builder.name();
+            let text = format!(
+                "{top}[topology]\nbuilder = \"{name}\"\n{wrong}[[traffic]]\nname = \"x\"\nkind = \"permutation\""
+            );
+            assert_eq!(named(builder.keys()), offered(&text, "builder"), "{name}");
+        }
+        let fabric = "[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"10Gbps\"\n\
+                      delay = \"1us\"\n";
+        for kind in crate::TRAFFIC_KINDS {
+            let name = kind.name();
+            let text =
+                format!("{top}{fabric}[[traffic]]\nname = \"x\"\nkind = \"{name}\"\n{wrong}");
+            assert_eq!(named(kind.keys()), offered(&text, "name"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Which runs of a scenario to execute, and with which seeds, duration and threads.
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::Skipping;
+
+use crate::compile::scenario::Scenario;
+use crate::limits;
+use crate::run::Run;
+use crate::text::error::{Error, nearest};
+
+/// What to run, other than the file says.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Schemes to run; empty for all.
+    pub schemes: Vec<String>,
+    /// Another seed.
+    pub seed: Option<u64>,
+    /// Every run with this many seeds, one after the other from its own.
+    pub seeds: Option<u32>,
+    /// Another duration.
+    pub duration: Option<Time>,
+    /// Threads, shared among the runs; one per core if `None`.
+    pub threads: Option<usize>,
+    /// Simulate every packet: skip nothing that repeats itself. Results are the same.
+    pub exact_packets: bool,
+}
+
+/// The runs that the options ask for, numbered from 0.
+///
+/// # Errors
+///
+/// If options name what there is not.
+pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
+    let mut known: Vec<&str> = scenario
+        .runs()
+        .iter()
+        .map(|run| run.scheme.as_str())
+        .collect();
+    known.dedup();
+    for scheme in &options.schemes {
+        if !known.contains(&scheme.as_str()) {
+            return Err(Error::Other {
+                message: format!("there is no scheme `{scheme}` in this scenario"),
+                help: nearest(scheme, &known),
+            });
+        }
+    }
+    if options.duration == Some(Time::ZERO) {
+        return Err(Error::Other {
+            message: "the duration is zero".into(),
+            help: None,
+        });
+    }
+    let wanted = |run: &&Run| options.schemes.is_empty() || options.schemes.contains(&run.scheme);
+    let seeds = u64::from(options.seeds.unwrap_or(1).max(1));
+    let count = scenario.runs().iter().filter(wanted).count() as u64 * seeds;
+    if count > limits::RUNS as u64 {
+        return Err(Error::Other {
+            message: format!("{count} runs with {seeds} seeds"),
+            help: Some(format!("at most {} are possible", limits::RUNS)),
+        });
+    }
+    let with_seeds = |run: &Run| {
+        let run = run.clone();
+        (0..seeds).map(move |more| (more, run.clone()))
+    };
+    let runs = scenario.runs().iter().filter(wanted).flat_map(with_seeds);
+    let of_index = |((more, mut run), index): ((u64, Run), u32)| {
+        run.index = index;
+        run.config.seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
+        run.config.stop = options.duration.unwrap_or(run.config.stop);
+        run.config.draw_ports();
+        if options.exact_packets {
+            run.config.skipping = Skipping::Never;
+        }
+        run
+    };
+    Ok(runs.zip(0..).map(of_index).collect())
+}
