@@ -134,3 +134,10 @@ fn a_value_too_short_for_another_is_one_mistake() {
         ]
     );
 }
+
+#[test]
+fn a_wrong_job_does_not_make_traffic_missing() {
+    let text = "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"1Gbps\"\n\
+        delay = \"1us\"\n[[scheme]]\nname = \"PFC\"\n[[job]]\nname = \"J\"\nranks = 2\n[[job.phase]]\nsize = \"1MB\"\n";
+    assert_eq!(told(text), ["12: unknown key `phase`"]);
+}

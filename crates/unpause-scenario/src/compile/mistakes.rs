@@ -163,8 +163,15 @@ impl Search<'_> {
         if let Some(least) = problem.absent {
             // Also where one kind of brackets was written for the other.
             let header = least.lines().next().unwrap_or_default();
-            let header = format!("[{}]", header.trim_matches(['[', ']']));
-            let held = |it: &Range<usize>| self.source[it.clone()].contains(&header);
+            let header = header.trim_matches(['[', ']']);
+            // Jobs are traffic, too.
+            let headers = [header, if header == "traffic" { "job" } else { header }];
+            let held = |it: &Range<usize>| {
+                let text = &self.source[it.clone()];
+                headers
+                    .iter()
+                    .any(|name| text.contains(&format!("[{name}]")))
+            };
             return !self.taken.iter().any(held);
         }
         let hosts = |it: &Range<usize>| self.rest[it.clone()].contains("[topology]");

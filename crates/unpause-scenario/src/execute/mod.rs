@@ -273,8 +273,8 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::AtomicUsize;
 
-    use unpause_protocols::units::Time;
     use std::time::{Duration, Instant};
+    use unpause_protocols::units::Time;
 
     use super::*;
     use crate::execute::progress::NoProgress;

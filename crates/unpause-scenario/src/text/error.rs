@@ -201,6 +201,9 @@ fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     (line, 1 + before[line_start..].chars().count())
 }
 
+/// What the TOML reader says where a list of names has no room for a number, a list or a table.
+const NO_NAME: &str = "wanted string or table";
+
 /// Turns an error of the TOML reader into ours. `more_keys` are valid where it happened, beyond
 /// those that serde knows of.
 pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Problem> {
@@ -230,6 +233,11 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
         .and_then(|rest| rest.split_once(": ")?.1.split_once(", expected "))
     {
         let text = found.strip_prefix("string ");
+        let found = match found {
+            "sequence" => "a list",
+            "map" => "a table",
+            other => other,
+        };
         let (expected, help) = match expected {
             "u8" | "u16" | "u32" | "u64" => (whole(found, expected), number_in(text)),
             "f32" | "f64" => ("a number".into(), number_in(text)),
@@ -240,6 +248,13 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
             Problem::new(format!("found {found}"))
                 .at(span, format!("expected {expected}"))
                 .help_if(help),
+        );
+    }
+    if message == NO_NAME {
+        return Box::new(
+            Problem::new("found something else than a name")
+                .at(span, "expected one of the names of this key, in quotes")
+                .help("write it as `key = \"NAME\"`; `unpause list` shows the names"),
         );
     }
     if message.starts_with("missing field") {
