@@ -30,6 +30,12 @@ pub enum Error {
         kind: String,
     },
     /// The file is no capture.
+    #[error("it is no pcap or pcapng file: {found}")]
+    NoCapture {
+        /// What it is, as far as can be told.
+        found: String,
+    },
+    /// The capture is damaged, or of an unknown kind.
     #[error("packet {packet}: {reason}")]
     Capture {
         /// Number of the packet that was being read, from 1, as Wireshark counts.

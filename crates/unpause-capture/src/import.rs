@@ -16,7 +16,7 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use crate::error::Error;
 use crate::link::is_known;
 use crate::priority::{Class, HIGHEST, PriorityFrom};
-use crate::seen::{Identity, Key, seen};
+use crate::seen::{Identity, Key, is_fragment, seen};
 use crate::views::{View, Views};
 
 /// A flow of a capture: packets of one direction of one connection.
@@ -32,7 +32,7 @@ pub struct CapturedFlow {
     pub destination_port: u16,
     /// Payload, bytes; retransmissions of TCP count once, and so does a packet seen at several interfaces.
     pub size_bytes: u64,
-    /// First packet, since the first packet of the capture.
+    /// First packet, since the earliest packet of the capture.
     pub start: Duration,
 }
 
@@ -45,8 +45,10 @@ pub struct Flows {
     pub flows: Vec<CapturedFlow>,
     /// Packets read.
     pub packets: usize,
-    /// Packets that are part of no flow: other protocols, acknowledgements without data.
+    /// Packets that are part of no flow: other protocols, acknowledgements without data, fragments.
     pub skipped: usize,
+    /// Fragments of IP packets, whose bytes no flow has.
+    pub fragments: usize,
     /// Further views of packets that another interface had shown.
     pub seen_again: usize,
     /// Packets of interfaces of other kinds of link than are read.
@@ -71,6 +73,9 @@ pub struct Reader {
 
 /// Of a packet in a pcap file, bytes: what libpcap takes for damage is longer.
 const LONGEST: u32 = 262_144;
+
+/// A packet belongs to one of so many flows of its connection, if it is near enough to it in time.
+const LATEST: usize = 8;
 
 #[derive(Debug)]
 struct Open {
@@ -106,8 +111,7 @@ impl Reader {
     /// [`Error::Capture`] with the number of the packet where the file is damaged, or of a link that is not
     /// read; [`Error::NoFlows`]; [`Error::Io`].
     pub fn read(&self, mut input: impl Read) -> Result<Flows, Error> {
-        let mut magic = [0; 4];
-        input.read_exact(&mut magic)?;
+        let magic = magic(&mut input)?;
         let input = magic.chain(input);
         let mut reading = Reading {
             idle: self.idle,
@@ -132,6 +136,23 @@ impl Reader {
     }
 }
 
+/// The first bytes of a capture.
+fn magic(input: &mut impl Read) -> Result<[u8; 4], Error> {
+    let mut first = Vec::new();
+    input.take(4).read_to_end(&mut first)?;
+    let wrong = |found| Err(Error::NoCapture { found });
+    match first[..] {
+        [] => wrong("it is empty".to_owned()),
+        [0x0a, 0x0d, 0x0d, 0x0a]
+        | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d]
+        | [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] => Ok([first[0], first[1], first[2], first[3]]),
+        _ => wrong(format!(
+            "it begins with {:?}",
+            first.escape_ascii().to_string()
+        )),
+    }
+}
+
 /// Why reading ends before the end of the file.
 enum Stop {
     CutOff,
@@ -147,8 +168,10 @@ impl From<Error> for Stop {
 struct Reading {
     idle: Duration,
     read: Flows,
+    /// Time of the earliest packet so far.
     first: Option<Duration>,
-    open: HashMap<Key, usize>,
+    /// Flows of each connection, in the order in which they were found.
+    open: HashMap<Key, Vec<usize>>,
     flows: Vec<Open>,
     views: Views<Identity>,
 }
@@ -193,6 +216,7 @@ impl Reading {
             }
             let part = Duration::from_nanos(u64::from(packet.ts_frac) * ns);
             let time = Duration::from_secs(packet.ts_sec.into()) + part;
+            self.begin(time);
             self.packet(time, 0, header.datalink, &packet.data);
         }
         Ok(())
@@ -246,6 +270,9 @@ impl Reading {
             let ns = units.saturating_mul(1_000_000_000) / per_second;
             Duration::from_nanos(ns.try_into().unwrap_or(u64::MAX))
         });
+        if units.is_some() {
+            self.begin(time);
+        }
         if is_known(link) {
             self.packet(time, interfaces.number(id), link, data);
         } else {
@@ -255,14 +282,18 @@ impl Reading {
         Ok(time)
     }
 
+    /// A packet of this time was captured. Packets of several queues or files are in no order.
+    fn begin(&mut self, time: Duration) {
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
+    }
+
     fn packet(&mut self, time: Duration, interface: u32, link: DataLink, data: &[u8]) {
         self.read.packets += 1;
-        let first = *self.first.get_or_insert(time);
         let Some(seen) = seen(link, data) else {
             self.read.skipped += 1;
+            self.read.fragments += usize::from(is_fragment(link, data));
             return;
         };
-        let time = time.saturating_sub(first);
         let view = View {
             interface: (interface, seen.interface),
             hops_left: seen.hops_left,
@@ -270,22 +301,33 @@ impl Reading {
         // TCP's bytes have numbers; of others every packet counts.
         let is_new =
             seen.sequence.is_some() || self.views.is_first((seen.key, seen.number), view, time);
-        let going_on = self.open.get(&seen.key).copied();
-        let going_on = going_on.filter(|&at| time.saturating_sub(self.flows[at].last) <= self.idle);
-        let at = going_on.unwrap_or(self.flows.len());
-        if at == self.flows.len() {
-            self.open.insert(seen.key, at);
-            self.flows.push(Open {
-                key: seen.key,
-                class: seen.class,
-                start: time,
-                last: time,
-                bytes: 0,
-                next: None,
-            });
-        }
+        let own = self.open.entry(seen.key).or_default();
+        let is_near = |flow: &Open| {
+            let (early, late) = (
+                flow.start.saturating_sub(time),
+                time.saturating_sub(flow.last),
+            );
+            early.max(late) <= self.idle
+        };
+        let mut latest = own.iter().rev().take(LATEST);
+        let at = match latest.find(|&&at| is_near(&self.flows[at])) {
+            Some(at) => *at,
+            None => {
+                own.push(self.flows.len());
+                self.flows.push(Open {
+                    key: seen.key,
+                    class: seen.class,
+                    start: time,
+                    last: time,
+                    bytes: 0,
+                    next: None,
+                });
+                self.flows.len() - 1
+            }
+        };
         let flow = &mut self.flows[at];
-        flow.last = time;
+        flow.start = flow.start.min(time);
+        flow.last = flow.last.max(time);
         if !is_new {
             self.read.seen_again += 1;
             return;
@@ -297,6 +339,7 @@ impl Reading {
     }
 
     fn finish(self, priority: &PriorityFrom) -> Result<Flows, Error> {
+        let first = self.first.unwrap_or_default();
         let mut read = self.read;
         let mut open = self.flows;
         open.retain(|flow| flow.bytes > 0);
@@ -321,7 +364,7 @@ impl Reading {
                 priority: priority.of(flow.class).min(HIGHEST),
                 destination_port: flow.key.ports.1,
                 size_bytes: flow.bytes,
-                start: flow.start,
+                start: flow.start.saturating_sub(first),
             })
             .collect();
         read.flows.sort_by_key(|flow| flow.start);

@@ -247,3 +247,56 @@ fn headers_of_operations_are_not_data() {
     assert_eq!(size(0x64, 8, 60), 60);
     assert_eq!(size(0xa4, 4, 60), 60);
 }
+
+#[test]
+fn packets_may_be_in_any_order() {
+    let to = |port: u8, psn| {
+        let mut frame = Packet { psn, ..WRITE }.ethernet(&[]);
+        frame[14 + 20 + 8 + 7] = port;
+        frame
+    };
+    let blocks = [
+        enhanced(0, 50_000, &to(1, 1)),
+        enhanced(0, 40_000, &to(2, 1)),
+        // Of the second flow, and before it.
+        enhanced(0, 38_000, &to(2, 2)),
+        // Of the first connection, but long before.
+        enhanced(0, 20_000, &to(1, 2)),
+        enhanced(0, 51_000, &to(1, 3)),
+    ];
+    let flows = read(&pcapng(&blocks));
+    let started: Vec<_> = (flows.flows.iter())
+        .map(|flow| (flow.start.as_micros(), flow.size_bytes))
+        .collect();
+    assert_eq!(started, [(0, 100), (18_000, 200), (30_000, 200)]);
+}
+
+#[test]
+fn fragments_are_counted() {
+    let whole = WRITE.ethernet(&[]);
+    let part = |flags_and_offset: [u8; 2]| {
+        let mut frame = whole.clone();
+        frame[14 + 6..14 + 8].copy_from_slice(&flags_and_offset);
+        frame
+    };
+    let frames = [whole.clone(), part([0x20, 0]), part([0, 20])];
+    let flows = read(&pcap(1, 65535, &frames));
+    assert_eq!(
+        (sizes(&flows), flows.skipped, flows.fragments),
+        (vec![100], 2, 2)
+    );
+}
+
+#[test]
+fn other_files_are_no_captures() {
+    let said = |bytes: &[u8]| {
+        read_by(PriorityFrom::Auto, bytes)
+            .expect_err("no capture")
+            .to_string()
+    };
+    assert_eq!(said(b""), "it is no pcap or pcapng file: it is empty");
+    assert_eq!(
+        said(b"0 1 3 100\n"),
+        "it is no pcap or pcapng file: it begins with \"0 1 \""
+    );
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use unpause_capture::{Error as CaptureError, Flows, Reader, write_flow_file, write_pcapng};
-use unpause_scenario::{Error, Saved, Summary, file_name};
+use unpause_scenario::{Error, Saved, Summary, count, counted, file_name};
 
 use crate::args::{Export, ImportPcap};
 use crate::output::show;
@@ -84,12 +84,12 @@ pub fn import(args: &ImportPcap) -> Result<(), Error> {
         file.flush()
     })?;
     let mut text = format!(
-        "{}: {} flows between {} hosts, of {} packets ({} without data)\n",
+        "{}: {} between {} hosts, of {} ({} without data)\n",
         args.out.display(),
-        flows.flows.len(),
+        counted(flows.flows.len(), "flow"),
         flows.hosts.len(),
-        flows.packets,
-        flows.skipped
+        counted(flows.packets, "packet"),
+        flows.skipped - flows.fragments
     );
     text += &notes(&flows);
     for (number, address) in flows.hosts.iter().enumerate().take(SHOWN_HOSTS) {
@@ -105,10 +105,20 @@ pub fn import(args: &ImportPcap) -> Result<(), Error> {
 /// How a capture was understood, a line for each thing that may surprise.
 fn notes(flows: &Flows) -> String {
     let mut text = format!("priority: {}\n", flows.priority.describe());
+    if flows.fragments > 0 {
+        text += &format!(
+            "{} skipped: their bytes are missing from the flows\n",
+            match flows.fragments {
+                1 => "one IP fragment was".to_owned(),
+                some => format!("{} IP fragments were", count(some as u64)),
+            }
+        );
+    }
     if flows.lowered > 0 {
         text += &format!(
-            "{} flows of priority 7, which carries control frames, were given 6\n",
-            flows.lowered
+            "{} of priority 7, which carries control frames, {} given 6\n",
+            counted(flows.lowered, "flow"),
+            if flows.lowered == 1 { "was" } else { "were" }
         );
     }
     if flows.seen_again > 0 {

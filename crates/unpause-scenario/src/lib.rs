@@ -60,7 +60,7 @@ pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
 pub use swept::Swept;
 pub use tables::files::write_csv;
 pub use tables::{TABLES, Tables};
-pub use text::count::count;
+pub use text::count::{count, counted};
 pub use text::document::split_path;
 pub use text::error::{Error, SourceError};
 pub use text::keys::{Key, KeyDefault, plain};
