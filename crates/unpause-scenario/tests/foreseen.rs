@@ -415,3 +415,15 @@ fn a_watchdog_that_polls_so_often_that_the_run_takes_long() {
     );
     assert_eq!(polls("4ps", "400us"), Vec::<String>::new());
 }
+
+#[test]
+fn a_window_law_beside_roce_without_a_tcp_flow() {
+    let scheme = format!("tcp = \"cubic\"\n{THRESHOLDS}");
+    let filled = [("SCHEME", &scheme[..]), ("TRAFFIC", "")];
+    assert_eq!(
+        only(&filled, "input"),
+        "`tcp` of this scheme has no effect: no flow is TCP (transport = \"tcp\" in [[traffic]])"
+    );
+    let used = [filled[0], ("TRAFFIC", "transport = \"tcp\"")];
+    assert!(warnings(&used).iter().all(|it| it.0 != "input"));
+}

@@ -397,6 +397,25 @@ fn what_cannot_be_run_is_refused_or_named() {
     for key in ["STOP_WHEN_DONE", "TRACE_FILE: it cannot be read"] {
         assert!(left_out.contains(key), "{key}: {left_out}");
     }
+    // DCQCN's keys beside HPCC, and HPCC's beside DCQCN.
+    let of_others = |own: &str| {
+        let left_out = import(own).unwrap().left_out;
+        left_out.into_iter().find(|it| it.contains("does not use"))
+    };
+    let of_hpcc = of_others("CC_MODE 3 RATE_AI 1Mb/s MIN_RATE 1Mb/s HAS_WIN 1 RATE_HAI 5Mb/s");
+    assert_eq!(
+        of_hpcc.as_deref(),
+        Some(
+            "ALPHA_RESUME_INTERVAL, RATE_DECREASE_INTERVAL, CLAMP_TARGET_RATE, RP_TIMER, FAST_RECOVERY_TIMES, RATE_HAI: \
+             CC_MODE 3 does not use them"
+        )
+    );
+    assert_eq!(
+        of_others(DCQCN).as_deref(),
+        Some(
+            "U_TARGET, MI_THRESH, INT_MULTI, MULTI_RATE, SAMPLE_FEEDBACK: CC_MODE 1 does not use them"
+        )
+    );
 }
 
 /// GPUs 0 to 3 and 4 to 7 hang on an NVSwitch and a leaf of each server; the thresholds for marks name no NVLink.

@@ -99,6 +99,7 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
         }
     }
     unused::check(&root, &compiled.runs)?;
+    unused::note_idle_laws(&root, &mut compiled.runs);
     Ok(compiled)
 }
 

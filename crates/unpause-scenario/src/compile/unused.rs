@@ -109,6 +109,26 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
     }
 }
 
+/// Notes the `tcp` of a scheme beside another congestion control, while no flow is TCP.
+pub(crate) fn note_idle_laws(root: &Table<'_>, runs: &mut [Run]) {
+    let schemes = root.get_ref().get("scheme");
+    let schemes = schemes.and_then(|it| it.get_ref().as_array());
+    let schemes = schemes.into_iter().flatten();
+    let laws: Vec<&str> = schemes
+        .filter_map(|scheme| {
+            let scheme = scheme.get_ref().as_table()?;
+            scheme.get("tcp")?;
+            scheme.get("name")?.get_ref().as_str()
+        })
+        .collect();
+    for run in runs {
+        if laws.contains(&&run.scheme[..]) && !run.config.uses(Transport::Tcp) {
+            let said = "`tcp` of this scheme has no effect: no flow is TCP (transport = \"tcp\" in [[traffic]])";
+            run.notes.push(said.to_owned());
+        }
+    }
+}
+
 /// Keys of `[host]` that only RoCE has, with what there is for TCP.
 const OF_ROCE: [(&str, &str); 9] = [
     (

@@ -8,6 +8,26 @@ use super::of_forks;
 use super::writer::Writer;
 use crate::import::FileError;
 
+/// Keys of congestion controls.
+const OF_LAWS: [&str; 16] = [
+    "ALPHA_RESUME_INTERVAL",
+    "RATE_DECREASE_INTERVAL",
+    "CLAMP_TARGET_RATE",
+    "RP_TIMER",
+    "EWMA_GAIN",
+    "FAST_RECOVERY_TIMES",
+    "RATE_AI",
+    "RATE_HAI",
+    "MIN_RATE",
+    "DCTCP_RATE_AI",
+    "U_TARGET",
+    "MI_THRESH",
+    "INT_MULTI",
+    "FAST_REACT",
+    "MULTI_RATE",
+    "SAMPLE_FEEDBACK",
+];
+
 impl Writer<'_> {
     /// Flows, and the files of results.
     pub(super) fn traffic(&mut self, flows: &str, files: &Finder<'_>) {
@@ -130,6 +150,22 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Keys of laws that `CC_MODE` does not select: no line of the scenario comes from them.
+    fn of_other_laws(&mut self) {
+        let words = |text: &str| -> Vec<String> {
+            let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            parts.map(str::to_owned).collect()
+        };
+        let said = words(&self.text);
+        let has_no_use = |key: &&&str| self.config.has(key) && !said.iter().any(|it| it == **key);
+        let unused: Vec<&str> = OF_LAWS.iter().filter(has_no_use).copied().collect();
+        if !unused.is_empty() {
+            let them = if unused.len() == 1 { "it" } else { "them" };
+            let why = format!("CC_MODE {} does not use {them}", self.config.cc_mode);
+            self.leave_out(&unused.join(", "), &why);
+        }
+    }
+
     /// What is not carried over.
     pub(super) fn rest(&mut self) {
         let config = self.config;
@@ -162,6 +198,7 @@ impl Writer<'_> {
         for key in read {
             self.leave_out(key, "marks have no effect with this CC_MODE");
         }
+        self.of_other_laws();
         if self.left_out.is_empty() {
             return;
         }

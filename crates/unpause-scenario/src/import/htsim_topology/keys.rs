@@ -112,10 +112,13 @@ impl File {
 
     /// A sentence for each key that has no effect.
     pub fn unused(&self) -> impl Iterator<Item = String> {
+        const BUNDLE: (&str, &str) = ("Bundle", "a host has one link to its switch");
         self.tiers.iter().flat_map(|tier| {
             let keys = tier.keys.iter();
             keys.filter_map(|key| {
-                let (name, help) = UNUSED.iter().find(|it| it.0 == key.name)?;
+                let of_hosts = (tier.number == 0 && key.number > 1).then_some(&BUNDLE);
+                let unused = UNUSED.iter().chain(of_hosts);
+                let (name, help) = unused.into_iter().find(|it| it.0 == key.name)?;
                 let (line, number) = (key.line, tier.number);
                 Some(format!(
                     "line {line}: {name} of tier {number} has no effect: {help}"

@@ -85,6 +85,12 @@ fn keys_without_effect_are_named() {
         parsed(&text).notes,
         ["line 17: Queue_Down of tier 2 has no effect: set switch.lossy_queue, or switch.buffer"]
     );
+    let of_hosts = |links: u32| THREE_TIERS.replace("Tier 0", &format!("Tier 0\nBundle {links}"));
+    assert_eq!(parsed(&of_hosts(1)).notes, [""; 0]);
+    assert_eq!(
+        parsed(&of_hosts(4)).notes,
+        ["line 5: Bundle of tier 0 has no effect: a host has one link to its switch"]
+    );
 }
 
 #[test]
