@@ -436,3 +436,19 @@ fn ranks_that_end_together_have_no_straggler() {
         }
     }
 }
+
+#[test]
+fn a_summary_has_no_mean_of_unlike_jobs() {
+    let ring = |name: &str, from: u32, size: &str| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nranks = [\"H{from}\", \"H{}\"]\ncollective = \"all-reduce\"\nsize = \"{size}\"\n",
+            from + 1
+        )
+    };
+    let mean = |text: &str| Summary::of(&outcome(text, 1).tables)[0].iteration_mean_ns;
+    let fabric = on_a_star("").split("[[job]]").next().unwrap().to_owned();
+    let one = fabric.clone() + &ring("A", 0, "1MB");
+    let of_table = floats(&outcome(&one, 1).tables.jobs, "mean_ns");
+    assert_eq!(mean(&one), Some(of_table[0]));
+    assert_eq!(mean(&(one + &ring("B", 2, "8MB"))), None);
+}

@@ -36,7 +36,7 @@ pub struct Summary {
     pub fct_p50_ns: Option<f64>,
     /// 99th percentile of the FCT.
     pub fct_p99_ns: Option<f64>,
-    /// Mean time of an iteration; of several jobs, the mean of theirs.
+    /// Mean time of an iteration of the run's job. `None` where there are several: table `jobs` has the mean of each.
     pub iteration_mean_ns: Option<f64>,
     /// 99th percentile of FCT over ideal FCT.
     pub slowdown_p99: Option<f64>,
@@ -82,10 +82,11 @@ impl Summary {
                 summary.fct_p99_ns = percentile(&fcts, 0.99);
             }
         }
+        let jobs = u32s(&tables.jobs, "run").unwrap_or_default();
         for (run, means) in by_run(&tables.jobs, "mean_ns") {
-            if let Some(summary) = summaries.get_mut(&run) {
-                summary.iteration_mean_ns =
-                    (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64);
+            let is_only = jobs.iter().filter(|it| **it == run).count() == 1;
+            if let (Some(summary), [mean], true) = (summaries.get_mut(&run), &means[..], is_only) {
+                summary.iteration_mean_ns = Some(*mean);
             }
         }
         let sizes = tables.flows.column_by_name("size_bytes");
