@@ -66,7 +66,7 @@ fn changes_are_told() {
     insta::assert_snapshot!(said.join("\n"), @r"
     S0->H2 at 10Gbps of 40Gbps from 100us until 200us
     S0->H2 at 10Gbps of 40Gbps from 500us until 600us
-    S0->H2 at 10Gbps of 40Gbps from 900us until the end
+    S0->H2 at 10Gbps of 40Gbps from 900us on
     ");
     let changes = csv(&outcome, "link_changes");
     let lines: Vec<&str> = changes.lines().skip(1).collect();

@@ -161,3 +161,92 @@ fn udp_that_is_still_sending_has_lost_nothing() {
             .ends_with("; a longer duration helps only flows that lost nothing")
     );
 }
+
+/// An all-reduce over a ring of 4 ranks: 6 steps of 2.5 MB, 1.2 ms and more at 100 Gb/s.
+const RING: &str = r#"
+duration = "3ms"
+
+[topology]
+builder = "single-switch"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+
+[[scheme]]
+name = "PFC"
+
+[[job]]
+name = "J"
+ranks = 4
+iterations = 4
+collective = "all-reduce"
+algorithm = "ring"
+size = "10MB"
+"#;
+
+fn jobs(source: &str) -> Vec<(String, bool)> {
+    let found = run(source).warnings.into_iter();
+    let found = found.filter(|it| it.kind.starts_with("unfinished"));
+    let said = |help: Option<String>| help.unwrap_or_default();
+    found
+        .map(|it| (format!("{}; {}", it.message, said(it.help)), it.note))
+        .collect()
+}
+
+#[test]
+fn a_job_says_how_many_of_its_iterations_were_complete() {
+    let means = "means and bandwidths are of those that were complete; a longer duration helps";
+    let some = format!("job `J` completed 2 of its 4 iterations; {means}");
+    assert_eq!(jobs(RING), [(some, true)]);
+    let none = "there is no iteration time and no bandwidth of it; a longer duration helps";
+    let with_warmup = RING.replace("iterations = 4", "iterations = 4\nwarmup = 3");
+    let after =
+        format!("job `J` completed 2 of its 4 iterations, none after the warm-up of 3; {none}");
+    assert_eq!(jobs(&with_warmup), [(after, false)]);
+    let short = RING.replace("3ms", "20us").replace("iterations = 4", "");
+    let at_all = format!("job `J` did not complete its iteration; {none}");
+    assert_eq!(jobs(&short), [(at_all, false)]);
+    let long = RING.replace("3ms", "20ms");
+    assert_eq!(jobs(&long), []);
+}
+
+#[test]
+fn a_job_that_links_cut_off_is_not_helped_by_time() {
+    let cut = format!("{RING}\n[[event]]\nkind = \"down\"\nlink = \"S0-H1\"\nat = \"100us\"\n");
+    let [(said, false)] = &jobs(&cut)[..] else {
+        panic!("one warning");
+    };
+    assert!(said.contains("no path joins some of its hosts"), "{said}");
+}
+
+#[test]
+fn a_flow_that_stops_is_not_helped_by_time() {
+    let one =
+        "[[traffic]]\nname = \"F\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"1MB\"\n";
+    let of = |stop: &str| {
+        let traffic = format!("{one}{stop}");
+        let fabric = RING.split("[[job]]").next().unwrap();
+        let text = fabric.replace("3ms", "50us") + &traffic;
+        let [(said, _)] = &jobs(&text)[..] else {
+            panic!("one warning");
+        };
+        said.clone()
+    };
+    // 1 MB takes 84 us and more.
+    let helps = "their FCT is missing from means and percentiles; a longer duration helps";
+    assert!(of("").ends_with(helps));
+    assert!(of("stop = \"80us\"\n").ends_with(helps));
+    let stopped = of("stop = \"10us\"\n");
+    assert!(
+        stopped.contains("it stopped sending at its `stop`: a longer duration does not help"),
+        "{stopped}"
+    );
+}
+
+#[test]
+fn a_job_that_starts_too_late_is_called_a_job() {
+    let late = RING.replace("iterations = 4", "start = \"5ms\"");
+    let said = messages(&run(&late));
+    let wanted = "late-traffic: job `J` starts at 5ms, the run ends at 3ms: it does not run";
+    assert!(said.contains(&wanted.to_owned()), "{said:?}");
+}

@@ -88,6 +88,24 @@ fn late(run: &Run) -> Vec<Foreseen> {
             }
             generated => (Some(first_of(generated)).filter(|it| *it >= stop)?, 0, 0),
         };
+        let job = run
+            .config
+            .jobs
+            .iter()
+            .find(|it| usize::from(it.entry) == entry);
+        if let Some(job) = job {
+            let start = job.start;
+            return (start >= stop).then(|| Foreseen {
+                kind: "late-traffic",
+                message: format!(
+                    "job `{name}` starts at {start}, the run ends at {stop}: it does not run"
+                ),
+                help: format!(
+                    "set a duration longer than {start}, or an earlier `start` of the job"
+                ),
+                key: path(&["duration"]),
+            });
+        }
         let message = match (late, all) {
             (1, 1) | (0, 0) => {
                 format!(

@@ -9,6 +9,7 @@ use unpause_sim::results::{LinkChange, Results};
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::link_failures::links;
+use crate::warnings::lossy_links::span;
 
 /// The kind of these messages, which tell of what the scenario asks for.
 pub(crate) const KIND: &str = "link-rate";
@@ -29,11 +30,8 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     let slower = changes.iter().filter(|((_, _, rate, own), _)| rate < own);
     let mut found: Vec<String> = slower
         .map(|((at, end, rate, own), wires)| {
-            let until = match *end {
-                Time::NEVER => "until the end".to_owned(),
-                end => format!("until {end}"),
-            };
-            format!("{} at {rate} of {own} from {at} {until}", links(run, wires))
+            let span = span(*at, *end);
+            format!("{} at {rate} of {own} from {span}", links(run, wires))
         })
         .collect();
     let more = found.len().saturating_sub(MOST);

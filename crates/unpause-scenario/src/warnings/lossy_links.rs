@@ -54,14 +54,18 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
             said(packets, data)
         ));
     }
-    let message = |message| {
-        Foreseen {
+    let switch = &run.config.switch;
+    let help = match switch.lossless != 0 && switch.cbfc.is_none() {
+        true => {
+            "table losses says where packets were lost; a lost XOFF may overflow a buffer; a lost XON stops its sender until the pause time is over"
+        }
+        false => "table losses says where packets were lost",
+    };
+    let message = |message| Foreseen {
         kind: KIND,
         message,
-        help: "table losses says where packets were lost; a lost XOFF may overflow a buffer; a lost XON stops its sender until the pause time is over"
-            .to_owned(),
+        help: help.to_owned(),
         key: Vec::new(),
-    }
     };
     told.into_iter().map(message).collect()
 }
@@ -119,7 +123,7 @@ fn lost(results: &Results, of: &Lossy) -> (u64, u64) {
     })
 }
 
-fn span(at: Time, end: Time) -> String {
+pub(crate) fn span(at: Time, end: Time) -> String {
     let begin = match at {
         Time::ZERO => "the start".to_owned(),
         _ => at.to_string(),

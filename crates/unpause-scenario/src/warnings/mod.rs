@@ -23,6 +23,7 @@ mod thresholds;
 mod timeouts;
 mod unequal_blocks;
 mod unfinished;
+mod unfinished_jobs;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -53,7 +54,7 @@ pub struct Warning {
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
-    /// `fast-watchdog`.
+    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -166,8 +167,9 @@ pub(crate) fn of_scenario(
 /// True of kinds that may be just what was wanted.
 fn is_note(kind: &str) -> bool {
     let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
-    let others = [storms::KIND, thresholds::KIND, unequal_blocks::KIND];
-    of_links.contains(&kind) || others.contains(&kind)
+    let others = [storms::KIND, thresholds::KIND];
+    let of_jobs = [unequal_blocks::KIND, unfinished_jobs::SOME];
+    of_links.contains(&kind) || others.contains(&kind) || of_jobs.contains(&kind)
 }
 
 /// Warnings about one run.
@@ -198,6 +200,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         Vec::from_iter(reordering::of(measured)),
         Vec::from_iter(long_paths::of(measured)),
         unequal_blocks::of(measured),
+        unfinished_jobs::of(measured),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));
@@ -426,6 +429,10 @@ impl Found<'_> {
         let marks = run.marking.map_or(control.marks(), Marking::marks);
         if marks && totals.marked_packets == 0 {
             self.add(never, "no packet was marked".into(), None);
+            // Its queues before hosts, where credits do their work, mark nothing.
+            if run.config.scheme.credits.is_some() {
+                self.is_note();
+            }
         }
         if let Some(what) = control.notifies_by()
             && totals.notifications == 0

@@ -1,7 +1,11 @@
 //! Entries of traffic without a flow, and flows without an end.
 
+use std::collections::HashMap;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::NodeId;
 use unpause_sim::results::FlowRecord;
-use unpause_sim::traffic::Transport;
+use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::run::measured::Measured;
 use crate::warnings::cut_off::CutOff;
@@ -16,6 +20,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Said> {
     let Measured { run, results, .. } = measured;
     let mut counts = vec![Counts::default(); run.names.traffic.len()];
     let mut cut_off = CutOff::new(measured);
+    let stops = Stops::new(measured);
     for flow in &results.flows {
         let counts = &mut counts[usize::from(flow.group)];
         counts.started += 1;
@@ -23,6 +28,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Said> {
         let has_ended = flow.fct.is_some() || flow.gave_up;
         if flow.size_bytes.is_some() && !has_ended {
             counts.unfinished += 1;
+            counts.stopped += u64::from(stops.is_over(flow));
             counts.cut_off += u64::from(cut_off.separates(flow.src, flow.dst));
         }
     }
@@ -51,6 +57,8 @@ struct Counts {
     unfinished: u64,
     /// Those of them between whose hosts there is no path at the end.
     cut_off: u64,
+    /// Those of them whose `stop` was before the end.
+    stopped: u64,
     gave_up: u64,
 }
 
@@ -88,6 +96,7 @@ fn longer(measured: &Measured, counts: &Counts, may_lack: bool) -> String {
         _ if measured.results.deadlock.is_some() => {
             "the deadlock ended the run, and a longer duration does not change that".to_owned()
         }
+        0 if counts.stopped > 0 => stopped(counts),
         0 if may_lack => "a longer duration helps only flows that lost nothing".to_owned(),
         0 => "a longer duration helps".to_owned(),
         all if all == counts.unfinished => {
@@ -96,6 +105,61 @@ fn longer(measured: &Measured, counts: &Counts, may_lack: bool) -> String {
         }
         1 => format!("a longer duration does not help the one {down}"),
         some => format!("a longer duration does not help the {some} {down}"),
+    }
+}
+
+/// The same for flows that send nothing new after their `stop`.
+fn stopped(counts: &Counts) -> String {
+    let unless = "unless they had sent everything by then";
+    match counts.stopped {
+        1 if counts.unfinished == 1 => {
+            "it stopped sending at its `stop`: a longer duration does not help, unless it had sent everything by then".to_owned()
+        }
+        all if all == counts.unfinished => {
+            format!("they stopped sending at their `stop`: a longer duration does not help, {unless}")
+        }
+        some => format!(
+            "a longer duration does not help the {some} that stopped sending at their `stop`, {unless}"
+        ),
+    }
+}
+
+/// What flows of one entry have in common that are told apart by nothing else here.
+type Alike = (u16, NodeId, NodeId, Option<u64>);
+
+/// When flows stop sending, whatever is left.
+struct Stops {
+    /// The latest one of flows that are alike.
+    of: HashMap<Alike, Time>,
+    /// End of the run.
+    end: Time,
+}
+
+impl Stops {
+    fn new(measured: &Measured) -> Self {
+        let mut of = HashMap::new();
+        for (spec, group) in measured.run.config.traffic.iter().zip(0..) {
+            let TrafficSpec::Flows(flows) = spec else {
+                continue;
+            };
+            // Most entries have no such flow.
+            if flows.iter().all(|flow| flow.stop == Time::NEVER) {
+                continue;
+            }
+            for flow in flows.iter() {
+                let alike = (group, flow.src, flow.dst, flow.size_bytes);
+                let latest: &mut Time = of.entry(alike).or_default();
+                *latest = flow.stop.max(*latest);
+            }
+        }
+        let end = measured.results.totals.simulated;
+        Self { of, end }
+    }
+
+    /// True if it sends nothing new at the end.
+    fn is_over(&self, flow: &FlowRecord) -> bool {
+        let alike = (flow.group, flow.src, flow.dst, flow.size_bytes);
+        self.of.get(&alike).is_some_and(|stop| *stop <= self.end)
     }
 }
 

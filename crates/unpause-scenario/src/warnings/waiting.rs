@@ -45,7 +45,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
             let gave_up =
                 |flow: &&FlowRecord| flow.gave_up && following.after.contains(&flow.group);
             let help = match results.flows.iter().filter(gave_up).count() {
-                0 => "a longer duration helps, unless the flows that they follow are stuck"
+                0 => "a longer duration helps, unless the flows that they follow are stuck, or stopped sending before their size"
                     .to_owned(),
                 _ => format!(
                     "flows of `{after}` that gave up never end: a longer duration helps only if all wait for others"

@@ -14,7 +14,8 @@ keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for SelectiveRepeat {
         base_rtt: Duration = ["base RTT of the topology"]
-            "round trip that `window` covers" => base_rtt;
+            "round trip that `window` covers; the default is propagation alone, so with long frames on short links the window may not fill the link of a lone flow"
+            => base_rtt;
         window: Size = ["line rate x `base_rtt`; 4 times that with `nscc` and `rccc`"]
             "largest distance, in payload, from the first missing packet to the last one sent: the size of the bitmaps"
             from "IRN paper: BDP-FC" => window;
