@@ -271,6 +271,24 @@ def test_what_is_left_out_is_said(directory: Path, monkeypatch: pytest.MonkeyPat
     assert left_out[-1] == "`unpause view` shows everything."
 
 
+def test_schemes_without_a_colour_are_left_out(tmp_path: Path) -> None:
+    more = "".join(f'[[scheme]]\nname = "x{number}"\n' for number in range(9))
+    eleven = SHARED.replace("[[traffic]]", more + "[[traffic]]", 1)
+    unpause.run(eleven, duration="50us", progress=False).write(tmp_path / "eleven")
+    result = unpause.load(tmp_path / "eleven")
+    assert len(result.schemes) == 11
+    shown = about(explore.page(result))
+    assert [it["label"] for it in shown["lines"]] == result.schemes[:10]
+    assert len({it["colour"] for it in shown["lines"]}) == 10
+    assert len(shown["runs"]) == 10
+    assert shown["leftOut"] == ["All but the first 10 of 11 schemes."]
+    # Side by side, schemes of one name share a colour; a chart has room for twelve lines.
+    both = explore.Explored({"a": result, "b": result})
+    names = [f"a: {name}" for name in result.schemes[:10]]
+    assert [it["label"] for it in both.lines] == [*names, "b: PFC", "b: PFC+PCN"]
+    assert both.left_out == ["All but the first 12 of 22 schemes."]
+
+
 def test_what_does_not_fit_is_told_with_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

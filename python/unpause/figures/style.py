@@ -160,6 +160,22 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], title: str | None = None) 
     )
 
 
+def own_legends(axes: Sequence[Axes], columns: int) -> None:
+    """A legend above each of `axes`, which stand in so many columns and have no titles."""
+    rows = 0
+    for ax in axes:
+        names = [f"{line.get_label()}" for line in ax.get_lines()]
+        width = ax.figure.get_figwidth() * 72 / columns - 40
+        fits = (n for n in range(len(names), 0, -1) if _legend_width(names, n) < width)
+        across = next(fits, 1)
+        rows = max(rows, math.ceil(len(names) / across))
+        ax.legend(
+            fontsize=6.5, ncols=across, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1
+        )
+    figure = axes[0].figure
+    figure.set_figheight(figure.get_figheight() + 0.14 * rows * math.ceil(len(axes) / columns))
+
+
 def labelled(axes: Sequence[Axes]) -> dict[str, Any]:
     """Artists with a label in any of `axes`, the first of each label."""
     found: dict[str, Any] = {}
@@ -322,6 +338,7 @@ __all__ = [
     "legend",
     "log_ticks",
     "note",
+    "own_legends",
     "plain_powers",
     "single_runs",
     "style",

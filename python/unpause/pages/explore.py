@@ -79,9 +79,12 @@ class Explored:
     def lines(self) -> list[dict[str, Any]]:
         """The schemes of every result; those of one name have one colour."""
         every = [(at, name) for at, it in enumerate(self.results.values()) for name in it.schemes]
-        if len(every) > MOST_SCHEMES:
-            self.left_out.append(f"{len(every) - MOST_SCHEMES} schemes after {MOST_SCHEMES}.")
-            every = every[:MOST_SCHEMES]
+        # No two schemes have the same colour, and there are no more colours.
+        coloured = list(dict.fromkeys(name for _, name in every))[: schemes.MOST_TOGETHER]
+        shown = [it for it in every if it[1] in coloured][:MOST_SCHEMES]
+        if len(shown) < len(every):
+            self.left_out.append(f"All but the first {len(shown)} of {len(every)} schemes.")
+        every = shown
         names = list(self.results)
         colours = schemes.colours(name for _, name in every)
         return [
@@ -250,7 +253,8 @@ def _frames(explored_: Explored) -> list[str]:
         frames += more
         left_out += said
     if left_out:
-        left_out.append("`unpause view` shows everything.")
+        what = "all of these schemes" if explored_.left_out else "everything"
+        left_out.append(f"`unpause view` shows {what}.")
     explored_.left_out += left_out
     return frames
 

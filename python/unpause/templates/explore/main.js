@@ -169,7 +169,7 @@ async function start() {
   $("point").append(...known_points().map((point) => { const it = element("option", about.points[point]); it.value = point; return it; }));
   $("points").hidden = known_points().length < 2;
   $("left").hidden = !about.leftOut.length;
-  $("left").querySelector("summary").textContent = `${about.server ? "Not shown" : "Omitted to keep this file small (unpause view shows it)"}: ${counted(about.leftOut.length, "item")}`;
+  $("left").querySelector("summary").textContent = `Not shown: ${counted(about.leftOut.length, "item")}`;
   $("left").querySelector("ul").append(...about.leftOut.map((text) => element("li", text)));
   $("said").append(...about.sentences.map(([scheme, text]) => element("p", "", element("b", `${scheme}: `), text)),
     ...about.differences.map((text) => element("p", text)));
