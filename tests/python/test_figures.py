@@ -68,6 +68,25 @@ def test_slowdown_by_size(builder: Builder) -> None:
     assert len(p50.get_lines()[0].get_xdata()) == 20
 
 
+def test_flows_of_all_seeds_are_taken_together(builder: Builder) -> None:
+    random = np.random.default_rng(7)
+    sizes, slowdowns = random.permutation(600) + 1, 1 + random.exponential(size=600)
+    for seed in range(1, 16):
+        run = builder.run("PFC", seed=seed)
+        ours = slice(40 * (seed - 1), 40 * seed)
+        for size, slowdown in zip(sizes[ours], slowdowns[ours], strict=True):
+            builder.flow(run, "web", size_bytes=int(size), fct_ns=1.0, slowdown=slowdown)
+    figure = figures.draw(builder.result(), "fct-slowdown")
+    by_size = slowdowns[np.argsort(sizes)]
+    assert [ax.get_ylabel() for ax in figure.axes] == ["p50 slowdown", "p95 slowdown"]
+    # Ten of 30 flows lie beyond p50 in each of 20 bins, and ten of 200 beyond p95 in each of 3.
+    for ax, percentile, bins in zip(figure.axes, (50, 95), (20, 3), strict=True):
+        each = by_size.reshape(bins, -1)
+        (line,) = ax.get_lines()
+        np.testing.assert_allclose(line.get_ydata(), np.percentile(each, percentile, axis=1))
+    assert "Flows of 15 seeds together." in figure._supxlabel.get_text()
+
+
 def test_size_bins_hold_five_percent_each_in_order_of_size() -> None:
     size = np.random.default_rng(1).permutation(1000)
     bins = size_bins(size)
@@ -141,7 +160,12 @@ def test_many_schemes_have_panels_of_their_own(builder: Builder) -> None:
         for fct_ms in (1.0, 2.0 + i):
             builder.flow(run, "x", size_bytes=1000, fct_ns=fct_ms * MS)
     figure = figures.draw(builder.result(), "fct-cdf")
-    assert [len(ax.get_lines()) for ax in figure.axes if ax.get_visible()] == [8, 8, 8]
+    panels = [ax for ax in figure.axes if ax.get_visible()]
+    assert [len(ax.get_lines()) for ax in panels] == [8, 8, 8]
+    figure.draw_without_rendering()
+    for ax in panels:
+        legend_box = ax.get_legend().get_window_extent()
+        assert not legend_box.overlaps(ax.get_window_extent())
 
 
 def test_odd_names_of_schemes_stand_in_the_legend_as_they_are(

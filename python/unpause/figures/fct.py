@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +21,10 @@ from unpause.figures.style import (
     legend,
     log_ticks,
     note,
+    own_legends,
     thousands,
     widths,
 )
-from unpause.statistics.intervals import mean_interval
 from unpause.statistics.percentiles import percentile
 from unpause.text import time_unit
 
@@ -48,7 +49,7 @@ def bins_for(percentile: float, flows: int) -> int:
 
 @dataclass(frozen=True)
 class _Flows:
-    """Completed flows of a run, or of all seeds of a scheme."""
+    """Completed flows of all seeds of a scheme."""
 
     size: np.ndarray
     slowdown: np.ndarray
@@ -58,13 +59,13 @@ class _Flows:
 def draw_slowdown(result: Result) -> Figure:
     """p50, p95 and p99 of FCT over ideal FCT, completed flows sorted by size in equal bins.
 
-    Bins hold enough flows that ten lie beyond the percentile. Of several seeds, the mean of their
-    percentiles and its 95 % interval.
+    Bins hold enough flows that ten lie beyond the percentile. Flows of several seeds are taken
+    together: a seed alone has too few of them for a percentile of a bin.
     """
     if result.axes:
         raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
-    found = {scheme: [_flows(run) for run in result.runs_of(scheme)] for scheme in result.schemes}
-    counts = {scheme: sum(len(f.size) for f in runs) for scheme, runs in found.items()}
+    found = {scheme: _flows(result.runs_of(scheme)) for scheme in result.schemes}
+    counts = {scheme: len(flows.size) for scheme, flows in found.items()}
     least = _FEWEST_BINS * math.ceil(_BEYOND / 0.5)
     enough = [scheme for scheme in result.schemes if counts[scheme] >= least]
     if not enough:
@@ -72,7 +73,7 @@ def draw_slowdown(result: Result) -> Figure:
             f"At most {max(counts.values())} flows of a scheme completed; percentiles by size "
             f"need {least}."
         )
-    every = np.sort(np.concatenate([f.size for runs in found.values() for f in runs]))
+    every = np.sort(np.concatenate([flows.size for flows in found.values()]))
     sizes = np.unique(every)
     if len(sizes) < _MOST_BINS:
         raise NothingToDraw(
@@ -94,8 +95,6 @@ def draw_slowdown(result: Result) -> Figure:
         ax.set_yscale("log")
         log_ticks(ax.yaxis)
         ax.set_ylabel(f"p{at} slowdown")
-        if len(groups) > 1 and row % len(shown) == 0:
-            ax.legend(ncols=5, fontsize=7)
     axes[0].set_xlim(0, 100)
     ticks = np.arange(10, 101, 10)
     labels = [thousands(every[int(len(every) * t / 100) - 1]) for t in ticks]
@@ -104,47 +103,47 @@ def draw_slowdown(result: Result) -> Figure:
     axes[-1].set_xlabel("flow size at this percentile of all flows (10 %, 20 %, …)")
     if len(groups) == 1:
         legend(figure, list(axes))
+    else:
+        own_legends(axes[:: len(shown)], 1)
     few = [scheme for scheme in result.schemes if scheme not in enough]
     left_out = [f"p{p}" for p in _PERCENTILES if p not in shown]
-    seeds = max(len(runs) for runs in found.values())
+    seeds = max(len(result.runs_of(scheme)) for scheme in result.schemes)
     note(
         figure,
         f"Completed flows, at least {_BEYOND} beyond the percentile at each point.",
-        f"Mean of {seeds} seeds; band: its 95 % interval." if seeds > 1 else "One seed.",
+        f"Flows of {seeds} seeds together." if seeds > 1 else "One seed.",
         f"Too few flows for {' and '.join(left_out)}." if left_out else "",
         f"Too few completed flows: {', '.join(few)}." if few else "",
     )
     return figure
 
 
-def _flows(run: Run) -> _Flows:
-    table = run.columns("flows", ["size_bytes", "slowdown"])
-    table = table.filter(pc.is_valid(pc.field("slowdown")))
-    return _Flows(series.column(table, "size_bytes"), series.column(table, "slowdown"))
+def _flows(runs: Iterable[Run]) -> _Flows:
+    sizes, slowdowns = [np.empty(0)], [np.empty(0)]
+    for run in runs:
+        table = run.columns("flows", ["size_bytes", "slowdown"])
+        table = table.filter(pc.is_valid(pc.field("slowdown")))
+        sizes.append(series.column(table, "size_bytes"))
+        slowdowns.append(series.column(table, "slowdown"))
+    return _Flows(np.concatenate(sizes), np.concatenate(slowdowns))
 
 
-def _bins(runs: list[_Flows], percentile: float) -> int:
+def _bins(flows: _Flows, percentile: float) -> int:
     """How many bins a scheme has; none if that were less than three."""
-    bins = bins_for(percentile, sum(len(f.size) for f in runs))
-    bins = min(bins, *(len(f.size) for f in runs))
+    bins = bins_for(percentile, len(flows.size))
     return bins if bins >= _FEWEST_BINS else 0
 
 
-def _line(ax, x, runs, at, bins, look, label, width) -> None:
-    by_seed = [[percentile(f.slowdown[g], at) for g in size_bins(f.size, bins)] for f in runs]
-    found = [mean_interval(values) for values in zip(*by_seed, strict=True)]
+def _line(ax, x, flows, at, bins, look, label, width) -> None:
     ax.plot(
         x,
-        [f.mean for f in found],
+        [percentile(flows.slowdown[ours], at) for ours in size_bins(flows.size, bins)],
         color=look.colour,
         label=label,
         linewidth=width,
         marker=look.marker,
         markersize=3,
     )
-    if len(runs) > 1:
-        low, high = [f.low for f in found], [f.high for f in found]
-        ax.fill_between(x, np.maximum(low, 1.0), high, color=look.colour, alpha=0.18, linewidth=0)
 
 
 @draws("fct-cdf", "Distribution of flow completion time", place=5)
@@ -175,10 +174,10 @@ def draw_cdf(result: Result) -> Figure:
         ax.set_ylim(0, 101)
         ax.set_xlabel(f"flow completion time ({unit})")
         ax.set_ylabel("share of all flows (%)")
-        if len(groups) > 1:
-            ax.legend(fontsize=6.5, loc="lower right")
     if len(groups) == 1:
         legend(figure, axes)
+    else:
+        own_legends(axes, 2)
     seeds = max(len(runs) for runs in found.values())
     unfinished = {s: sized[s] - len(done[s]) for s in result.schemes if len(done[s]) < sized[s]}
     told = "; ".join(f"{s}: {n:,} of {sized[s]:,}" for s, n in list(unfinished.items())[:10])
