@@ -38,6 +38,7 @@ class Port:
 class Flow:
     """A recorded flow over time."""
 
+    flow_id: int
     time_ns: np.ndarray
     delivered_bytes: np.ndarray
 
@@ -52,8 +53,8 @@ def flows(run: Run) -> dict[str, Flow]:
     """By traffic entry its first recorded flow."""
     lines = kept(run, "flow_series", ("traffic", "flow_id"), ("delivered_bytes",))
     found: dict[str, Flow] = {}
-    for (traffic, _), line in sorted(lines.items(), key=lambda it: it[0][1]):
-        found.setdefault(traffic, Flow(*line))
+    for (traffic, flow_id), line in sorted(lines.items(), key=lambda it: it[0][1]):
+        found.setdefault(traffic, Flow(flow_id, *line))
     return found
 
 

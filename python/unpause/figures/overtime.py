@@ -68,7 +68,7 @@ def _points(result: Result) -> set[tuple[float, ...]]:
 
 
 def limit(axes: Iterable[Axes], spans: Iterable[tuple[float, float]], runs: list[Run]) -> str:
-    """Ends the time axes where nothing happens any more, and labels them.
+    """Cuts the time axes to where something happens, and labels them.
 
     `spans` are the first and the last instant (ns) at which something happens in a line. Answers
     a sentence if that is less than 9/10 of the run.
@@ -91,7 +91,13 @@ def limit(axes: Iterable[Axes], spans: Iterable[tuple[float, float]], runs: list
             ax.set_xlabel(f"time ({unit})")
     if last - first >= 0.9 * whole:
         return ""
-    return f"Axis cut where nothing changes any more; the run lasts {whole / size:g} {unit}."
+    if not first:
+        cut = "The axis ends where nothing changes any more"
+    elif last >= whole:
+        cut = "The axis begins where the first change is"
+    else:
+        cut = "The axis is cut before the first and after the last change"
+    return f"{cut}; the run lasts {value_text('simulated_ns', whole)}."
 
 
 def unit_of(runs: Iterable[Run], spans: Iterable[tuple[float, float]]) -> float:
@@ -109,6 +115,81 @@ def span_of(time_ns: np.ndarray, busy: np.ndarray) -> tuple[float, float]:
     if not len(at):
         return 0.0, 0.0
     return float(time_ns[max(0, at[0] - 1)]), float(time_ns[min(len(time_ns) - 1, at[-1] + 1)])
+
+
+def step_of(times: Iterable[np.ndarray]) -> float | None:
+    """The sampling interval (ns): the least distance of two samples of a line; None without two.
+
+    Lines that :mod:`unpause.data.drawn` has thinned lack most samples in which nothing changes.
+    """
+    return min((float(np.diff(each).min()) for each in times if len(each) > 1), default=None)
+
+
+def with_beginning(
+    time_ns: np.ndarray, values: np.ndarray, begun_ns: float, step_ns: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The samples, and the 0 before the first one if that is the first since `begun_ns`."""
+    before = float(time_ns[0]) - step_ns
+    if before > begun_ns + 1e-3 or time_ns[0] <= 0:
+        return time_ns, values
+    return np.append(max(0.0, before), time_ns), np.append(0.0, values)
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A value for each bin between `edges` (ns)."""
+
+    edges: np.ndarray
+    values: np.ndarray
+
+    def over(self, divisors: np.ndarray | float) -> Binned:
+        """The values, each divided by its divisor."""
+        return Binned(self.edges, self.values / divisors)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of each bin (ns)."""
+        return np.diff(self.edges)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values over time."""
+        return float(np.average(self.values, weights=self.lengths))
+
+    @property
+    def line(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times (ns) and values as a line from the first edge to the last."""
+        middle = self.edges[:-1] + self.lengths / 2
+        return (
+            np.concatenate([self.edges[:1], middle, self.edges[-1:]]),
+            np.concatenate([self.values[:1], self.values, self.values[-1:]]),
+        )
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """From the first to the last bin with a value above 0, one bin more at each end."""
+        busy = self.values > 0
+        return span_of(self.edges, np.append(busy, False) | np.append(False, busy))
+
+
+def bin_of(counters: Iterable[tuple[np.ndarray, np.ndarray]], step_ns: float, most: int) -> float:
+    """Length (ns) of bins of whole sampling intervals, about `most` while any counter grows.
+
+    With more points than pixels, a line shows the noise of single packets.
+    """
+    spans = [span_of(time_ns, np.diff(counter, append=counter[-1]) > 0)
+             for time_ns, counter in counters]  # fmt: skip
+    found = [s for s in spans if s[1] > s[0]]
+    span = max((s[1] for s in found), default=0.0) - min((s[0] for s in found), default=0.0)
+    return step_ns * max(1, round(span / most / step_ns))
+
+
+def binned(time_ns: np.ndarray, counter: np.ndarray, bin_ns: float) -> Binned:
+    """Growth of a counter in bins of `bin_ns`, of which the last ends with the samples."""
+    start, end = float(time_ns[0]), float(time_ns[-1])
+    edges = start + bin_ns * np.arange(max(1, round((end - start) / bin_ns)) + 1)
+    edges[-1] = end
+    return Binned(edges, np.diff(np.interp(edges, time_ns, counter)))
 
 
 def scale(series: Mapping[str, np.ndarray]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from unpause.data import drawn
@@ -19,14 +20,18 @@ _A_FRAME = 2_000
 def draw(result: Result) -> Figure:
     """Backlog of the probed egress ports (KB or MB) over time, the longest queues first."""
     shown = overtime.shown(result)
-    queues: dict[str, dict[str, drawn.Port]] = {}
-    for run in shown.runs:
-        for link, port in drawn.ports(run).items():
-            queues.setdefault(link, {})[run.scheme] = port
+    ports = {run.scheme: drawn.ports(run) for run in shown.runs}
+    step = overtime.step_of(data.time_ns for of in ports.values() for data in of.values())
+    queues: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+    for scheme, of_scheme in ports.items():
+        for link, data in of_scheme.items():
+            # Queues are empty at the start.
+            samples = overtime.with_beginning(data.time_ns, data.queue_bytes, 0.0, step or 0.0)
+            queues.setdefault(link, {})[scheme] = samples
     if not queues:
         raise NothingToDraw("No port was probed; name some in [probes] ports.")
     longest = {
-        link: overtime.scale({s: d.queue_bytes for s, d in lines.items()})
+        link: overtime.scale({s: queue for s, (_, queue) in lines.items()})
         for link, lines in queues.items()
     }
     empty = [link for link, most in longest.items() if most <= _A_FRAME]
@@ -35,19 +40,17 @@ def draw(result: Result) -> Figure:
         raise NothingToDraw("No probed port held more than a frame at any sample.")
     links = queued[:MOST_PANELS]
     spans = [
-        overtime.span_of(data.time_ns, data.queue_bytes > 0)
-        for link in links
-        for data in queues[link].values()
+        overtime.span_of(time, queue > 0) for link in links for time, queue in queues[link].values()
     ]
     size = overtime.unit_of(shown.runs, spans)
     figure, axes = grid(len(links), 2)
     looks, widths = shown.looks, shown.widths
     for ax, link in zip(axes, links, strict=True):
         divisor, unit = byte_unit(longest[link])
-        for scheme, data in queues[link].items():
+        for scheme, (time, queue) in queues[link].items():
             ax.plot(
-                data.time_ns / size,
-                data.queue_bytes / divisor,
+                time / size,
+                queue / divisor,
                 color=looks[scheme].colour,
                 label=scheme,
                 linewidth=widths[scheme],

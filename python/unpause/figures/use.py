@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -11,6 +13,7 @@ from unpause.data.result import Result, Run
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, note
+from unpause.text import value_text
 
 _MOST_LINKS = 14
 #: Links that carry little more than acknowledgements are left out.
@@ -96,41 +99,35 @@ def _use_percent(run: Run) -> dict[str, float]:
 def draw_over_time(result: Result) -> Figure:
     """Share of its rate in force (%) that each probed port sent, over time; the most used first."""
     shown = overtime.shown(result)
-    lines: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
-    bins = set()
-    for run in shown.runs:
-        fabric = Fabric.of(run)
-        rates = {str(port): t.rate_bps for port, t in fabric.ports.items()}
-        others = {str(port): (port.node, port.port) for port in fabric.ports}
-        steps = capacity.rates(run)
-        for link, data in drawn.ports(run).items():
-            if len(data.time_ns) < 2 or not rates.get(link) or not data.tx_bytes[-1]:
-                continue
-            span = data.time_ns[-1] - data.time_ns[0]
-            step = float(np.max(np.diff(data.time_ns)))
-            bin_ns = step * max(1, round(span / _POINTS / step))
-            start = float(data.time_ns[0])
-            time, sent = series.binned_per_ms(data.time_ns, data.tx_bytes, start, bin_ns)
-            bins.add(bin_ns)
-            of_link = steps.get(others[link])
-            most = capacity.carried_most(of_link, rates[link], np.array([time, time + bin_ns]))
-            percent = 100 * sent * series.GBPS * bin_ns / (most[1] - most[0])
-            lines.setdefault(link, {})[run.scheme] = time + bin_ns / 2, percent
-    if not lines:
+    ports = {run.scheme: drawn.ports(run) for run in shown.runs}
+    step = overtime.step_of(data.time_ns for of in ports.values() for data in of.values())
+    counters: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]] = {}
+    for scheme, of_scheme in ports.items():
+        for link, data in of_scheme.items():
+            if step is not None and data.tx_bytes[-1] and len(data.time_ns) > 1:
+                counter = overtime.with_beginning(data.time_ns, data.tx_bytes, 0.0, step)
+                counters[link, scheme] = counter
+    if step is None or not counters:
         raise NothingToDraw("No port was probed that sent anything; name some in [probes] ports.")
-    most = {link: max(float(p.mean()) for _, p in each.values()) for link, each in lines.items()}
+    bin_ns = overtime.bin_of(counters.values(), step, _POINTS)
+    lines: dict[str, dict[str, overtime.Binned]] = {}
+    for run in shown.runs:
+        for link, percent in _percent(run, counters, bin_ns):
+            lines.setdefault(link, {})[run.scheme] = percent
+    most = {link: max(it.mean for it in each.values()) for link, each in lines.items()}
     links = sorted(lines, key=lambda link: (-most[link], link))
     panels = links[:_MOST_PANELS]
-    spans = [overtime.span_of(t, p > 0) for link in panels for t, p in lines[link].values()]
+    spans = [it.span for link in panels for it in lines[link].values()]
     size = overtime.unit_of(shown.runs, spans)
     figure, axes = grid(len(panels), 2, sharey=True)
     looks, widths = shown.looks, shown.widths
     for ax, link in zip(axes, panels, strict=True):
         ax.set_title(link)
-        for scheme, (time, percent) in lines[link].items():
+        for scheme, percent in lines[link].items():
+            time, use = percent.line
             ax.plot(
                 time / size,
-                percent,
+                use,
                 color=looks[scheme].colour,
                 linewidth=widths[scheme],
                 label=scheme,
@@ -145,7 +142,22 @@ def draw_over_time(result: Result) -> Figure:
         figure,
         shown.note,
         rest,
-        f"Means over {max(bins) / 1e3:g} us.",
+        f"Means over {value_text('bin_ns', bin_ns)}.",
         f"The {len(panels)} most used; {more} more are in table port_series." if more else "",
     )
     return figure
+
+
+def _percent(
+    run: Run, counters: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]], bin_ns: float
+) -> Iterator[tuple[str, overtime.Binned]]:
+    """Share of its rate in force (%) that each port of a run sent, in bins."""
+    steps = capacity.rates(run)
+    for port, totals in Fabric.of(run).ports.items():
+        counter = counters.get((str(port), run.scheme))
+        if counter is None or not totals.rate_bps:
+            continue
+        sent = overtime.binned(*counter, bin_ns)
+        of_port = steps.get((port.node, port.port))
+        most = capacity.carried_most(of_port, totals.rate_bps, sent.edges)
+        yield str(port), sent.over(np.diff(most) / 800)
