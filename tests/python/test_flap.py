@@ -400,16 +400,27 @@ def test_colours_are_those_of_flows_and_losses(lost: Result) -> None:
     row = rows["lost without a route"][0]
     drawn = [it for it in ax.get_lines() if set(it.get_ydata()) == {row}]
     assert {to_hex(it.get_color()).upper() for it in drawn} == {"#B2182B"}
+    (legend,) = ax.figure.legends
+    assert {"not yet rerouted", "down, rerouted"} < {it.get_text() for it in legend.get_texts()}
 
 
 def test_flows_that_wait_for_their_timeout_are_no_hit_yet() -> None:
     slow = LOST.replace('retransmit_timeout = "100us"', 'retransmit_timeout = "67ms"')
-    told = told_of(unpause.run(slow, progress=False))
+    result = unpause.run(slow, progress=False)
+    told = told_of(result)
     assert told.data_packets
     assert not told.hit
     assert flap_lines.short(told) == (
         "until the end no flow sent packets again after R1-S1 failed, none gave up"
     )
+    # In the figure they do not lower the goodput of the flow that goes on.
+    ax = result.figure("flap").axes[0]
+    assert [text.get_text() for text in ax.texts] == ["2 stopped", "1 other"]
+    time_ms, rate = line(ax, "flows that stopped")
+    assert rate[time_ms < 0.45].mean() == pytest.approx(2.0 * 1000 / 1048, rel=0.05)
+    assert not rate[time_ms > 0.6].any()
+    time_ms, rate = line(ax, "other flows")
+    assert rate[time_ms > 0.6].mean() == pytest.approx(2.0 * 1000 / 1048, rel=0.05)
 
 
 def test_flows_that_had_ended_before_are_no_hit(builder: Builder) -> None:

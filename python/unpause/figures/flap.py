@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from unpause.data import capacity, series
+from unpause.data import capacity, lives, series
 from unpause.data.fabric import Fabric
 from unpause.data.result import Result, Run
 from unpause.explanation import flaps
@@ -19,7 +20,7 @@ from unpause.explanation.flaps import PLACES, Flaps, Outage
 from unpause.figures import overtime, pause
 from unpause.figures.registry import draws
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, from_zero, legend, note
-from unpause.text import count, time, time_unit
+from unpause.text import count, rate_unit, time, time_unit
 
 #: Schemes side by side.
 _MOST_SCHEMES = 3
@@ -35,7 +36,6 @@ _RECOVERED = 0.9
 #: Samples that a mean needs.
 _LEAST = 5
 
-_HIT, _OTHERS = "#D55E00", "#0072B2"
 _LOST, _PAUSE, _FAILED = "#B2182B", "#555555", "#000000"
 _DOWN, _BLIND = "#FBEAE6", "#F2C6BC"
 #: Label, colour and line of each kind of instant.
@@ -46,6 +46,21 @@ _INSTANTS = {
     "up": ("link up", "#1B7837", "-"),
     "back": ("routes back", "#1B7837", "--"),
 }
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of flow: its name in the legend and beside a number of such flows, and its line."""
+
+    label: str
+    several: str
+    colour: str
+    dash: str
+
+
+_HIT = _Kind("flows hit", "hit", "#D55E00", "-")
+_STOPPED = _Kind("flows that stopped", "stopped", "#7A4FBF", ":")
+_OTHERS = _Kind("other flows", "others", "#0072B2", "--")
 
 #: Middle of each bin (ns), and a value.
 _Line = tuple[np.ndarray, np.ndarray]
@@ -74,7 +89,7 @@ class _Story:
 
 @draws("flap", "Links that failed", place=-0.5, table="link_changes")
 def draw(result: Result) -> Figure:
-    """Around the failures of links: goodput (Gb/s), lost packets, PAUSE, and use of links (%).
+    """Around the failures of links: goodput, lost packets, PAUSE, and use of links (%).
 
     A column for each scheme. Goodput is that of recorded flows, use that of probed ports.
     """
@@ -90,7 +105,12 @@ def draw(result: Result) -> Figure:
     goodput = [_goodput(it) for it in stories]
     use = [_use(it) for it in stories]
     links = _taking_over(stories, use)
-    panels = [_Panel(1.35, "goodput of a flow\n(Gb/s)", _draw_goodput(goodput))] * any(goodput)
+    highest = max(
+        (np.nanmax(it[1], initial=0.0) for of in goodput for it in of.values()), default=0
+    )
+    factor, unit = rate_unit(highest)
+    label = f"goodput of a flow\n({unit})"
+    panels = [_Panel(1.35, label, _draw_goodput(goodput, factor))] * any(goodput)
     lanes = _Lanes.of(stories)
     panels.append(_Panel(0.17 * len(lanes.names) + 0.12, "", lanes.draw))
     if links:
@@ -125,7 +145,7 @@ def _grid(panels: Sequence[_Panel], stories: Sequence[_Story]) -> tuple[Figure, 
     )
     size, unit = time_unit(stories[0].span[1])
     for ax, story in zip(axes[0], stories, strict=True):
-        ax.set_title(story.run.scheme, fontweight="bold", pad=13)
+        ax.set_title(textwrap.fill(story.run.scheme, 78 // len(stories)), fontweight="bold", pad=13)
         ax.set_xlim(story.span[0] / size, story.span[1] / size)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     for ax in axes[-1]:
@@ -200,8 +220,8 @@ def _edges(story: _Story, instants: np.ndarray) -> np.ndarray:
     return start + wide * np.arange(max(0, int((end - start) / wide + 1e-9)) + 1)
 
 
-def _goodput(story: _Story) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """Goodput (Gb/s) of a flow, as a mean over those under way: of the flows that were hit, others.
+def _goodput(story: _Story) -> dict[_Kind, tuple[np.ndarray, np.ndarray, int]]:
+    """Goodput (bit/s) of a flow, as a mean over those under way, for each kind of flow.
 
     With it how many of them were recorded.
     """
@@ -211,42 +231,55 @@ def _goodput(story: _Story) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
     edges = _edges(story, np.unique(np.concatenate([time_ns for time_ns, _ in flows.values()])))
     if len(edges) < 3:
         return {}
-    table = story.run.columns("flows", ["flow_id", "start_ns", "fct_ns"])
-    start, fct = series.column(table, "start_ns"), series.column(table, "fct_ns")
-    life = {
-        number: (begun, np.inf if np.isnan(took) else begun + took)
-        for number, begun, took in zip(table["flow_id"].to_pylist(), start, fct, strict=True)
-    }
+    table = story.run.columns("flows", ["flow_id", "traffic", "start_ns", "fct_ns"])
+    start, end = series.column(table, "start_ns"), lives.ends_ns(story.run, table)
+    life = dict(zip(table["flow_id"].to_pylist(), zip(start, end, strict=True), strict=True))
+    kinds = {it: _kind(story, it, flows[it], life[it]) for it in flows}
     found = {}
-    for kind in ("hit", "others"):
-        ours = [it for it in flows if (it in story.flaps.hit) == (kind == "hit")]
+    for kind in (_HIT, _STOPPED, _OTHERS):
+        ours = [it for it in flows if kinds[it] == kind]
         total, active = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
         for number in ours:
             total += np.diff(np.interp(edges, *flows[number], left=0.0))
             begun, ended = life[number]
             active += (edges[1:] > begun) & (edges[:-1] < ended)
         with np.errstate(invalid="ignore", divide="ignore"):
-            rate = np.where(active > 0, 8 * total / np.diff(edges) / active, np.nan)
+            rate = np.where(active > 0, 8e9 * total / np.diff(edges) / active, np.nan)
         if ours:
             found[kind] = (edges[:-1] + np.diff(edges) / 2, rate, len(ours))
     return found
 
 
+def _kind(story: _Story, number: int, flow: _Line, life: tuple[float, float]) -> _Kind:
+    """Whether a recorded flow was hit, got nothing more after a failure, or neither."""
+    if number in story.flaps.hit:
+        return _HIT
+    time_ns, delivered = flow
+    if life[0] >= story.first or life[1] < story.whole or len(time_ns) < 2:
+        return _OTHERS
+    grew = time_ns[1:][np.diff(delivered) > 0]
+    before = grew[grew <= story.first]
+    # A slow flow is silent for a while after each packet.
+    usual = max(np.diff(before).max(initial=0.0), _LEAST * float(np.median(np.diff(time_ns))))
+    silent = story.whole - (grew[-1] if len(grew) else story.whole)
+    stopped = silent > 2 * usual and grew[-1] > story.first - usual
+    return _STOPPED if stopped else _OTHERS
+
+
 def _draw_goodput(
-    goodput: Sequence[Mapping[str, tuple[np.ndarray, np.ndarray, int]]],
+    goodput: Sequence[Mapping[_Kind, tuple[np.ndarray, np.ndarray, int]]], factor: float
 ) -> Callable[[Axes, int, _Story], None]:
-    looks = {"hit": (_HIT, "-", "flows hit"), "others": (_OTHERS, "--", "other flows")}
+    places = {_HIT: ("left", 0.0, 2), _STOPPED: ("center", 0.5, 0), _OTHERS: ("right", 1.0, -2)}
 
     def draw(ax: Axes, number: int, story: _Story) -> None:
         for kind, (time_ns, rate, flows) in goodput[number].items():
-            colour, dash, label = looks[kind]
-            ax.plot(_scaled(story, time_ns), rate, color=colour, linestyle=dash, label=label)
-            left = kind == "hit"
+            ax.plot(_scaled(story, time_ns), rate / factor, color=kind.colour, linestyle=kind.dash,
+                    label=kind.label)  # fmt: skip
+            side, x, offset = places[kind]
             ax.annotate(
-                f"{flows} {'hit' if left else 'other'}{'' if left or flows == 1 else 's'}",
-                (0.0 if left else 1.0, 1.0), (2 if left else -2, 1),
-                xycoords="axes fraction", textcoords="offset points", color=colour,
-                fontsize=6.5, va="bottom", ha="left" if left else "right",
+                f"{flows} {'other' if kind == _OTHERS and flows == 1 else kind.several}",
+                (x, 1.0), (offset, 1), xycoords="axes fraction", textcoords="offset points",
+                color=kind.colour, fontsize=6.5, va="bottom", ha=side,
             )  # fmt: skip
         from_zero(ax)
         _with_zero(ax)
@@ -399,7 +432,7 @@ def _mark(ax: Axes, story: _Story) -> None:
         end = story.whole if until is None else until
         for start, stop, colour, label in (
             (down, blind, _BLIND, "not yet rerouted"),
-            (blind, end, _DOWN, ""),
+            (blind, end, _DOWN, "down, rerouted"),
         ):
             if stop > start:
                 x = _scaled(story, np.array([start, stop]))
@@ -429,14 +462,16 @@ def _cut(span: tuple[float, float], stories: Sequence[_Story]) -> str:
 
 
 def _notes(
-    goodput: Sequence[Mapping[str, object]],
+    goodput: Sequence[Mapping[_Kind, object]],
     links: Mapping[str, object],
     lanes: _Lanes,
     stories: Sequence[_Story],
 ) -> list[str]:
     notes = ["Right: lost packets of all kinds, and time paused from the first failure on."]
     if any(goodput):
+        stopped = any(_STOPPED in it for it in goodput)
         notes.append("Flows hit sent packets again or gave up; goodput is the mean of a flow.")
+        notes.append("Flows that stopped delivered nothing more until the end." if stopped else "")
     if not any(goodput):
         notes.append("No flow was recorded around the failure: set record = true.")
     elif deaf := max(it.flaps.deaf for it in stories):
