@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import unpause
 from conftest import Builder
-from unpause import NothingToDraw, figures
+from unpause import NothingToDraw, Result, figures
 from unpause.commands import explain
 from unpause.explanation import lateness, trees_json
 from unpause.sweeps import grouped
@@ -52,6 +53,15 @@ def job(made: Builder, scheme: str = "PFC", **row: Any) -> int:
     for node, peer in (("H0", "S0"), ("S0", "H1"), ("H2", "S0"), ("S0", "H2")):
         made.add("ports", run=run, scheme=scheme, node=node, peer=peer, rate_bps=10**11, tx_bytes=1)
     return run
+
+
+def with_names(result: Result, axis: str, names: list[str]) -> Result:
+    """The result with `names` of the values 0, 1, … of a swept column."""
+    runs = result.tables["runs"]
+    at = runs.schema.get_field_index(axis)
+    field = runs.schema.field(at).with_metadata({"names": json.dumps(names)})
+    tables = {**result.tables, "runs": runs.cast(runs.schema.set(at, field))}
+    return dataclasses.replace(result, tables=tables)
 
 
 def paused(made: Builder, run: int, link: str, start_us: float, end_us: float) -> None:
@@ -201,21 +211,56 @@ def test_bytes_of_jobs_are_drawn_by_link(builder: Builder) -> None:
 
 
 def test_slowdowns_are_a_matrix_of_schemes_and_placements(builder: Builder) -> None:
-    for value, placement in enumerate(("spread", "packed")):
-        for scheme, slowdown in (("PFC", 1.5), ("DCQCN", 2.25)):
-            run = builder.run(scheme, placement=float(value))
-            for name, more in (("gpt", 0.0), ("moe", 1.0)):
-                builder.add(
-                    "jobs", run=run, scheme=scheme, job=name, placement=placement,
-                    slowdown=1.0 if value else slowdown + more,
-                )  # fmt: skip
-    builder.swept = ["placement"]
+    for scheme, slowdown in (("PFC", 1.5), ("DCQCN", 2.25)):
+        run = builder.run(scheme)
+        for name, more, placement in (("gpt", 0.0, "spread"), ("moe", 1.0, "packed")):
+            builder.add(
+                "jobs", run=run, scheme=scheme, job=name, placement=placement,
+                slowdown=slowdown + more, mean_ns=1.0,
+            )  # fmt: skip
     figure = figures.draw(builder.result(), "job-slowdowns")
     gpt, moe = (ax for ax in figure.axes if ax.get_title(loc="left") in ("gpt", "moe"))
     assert [it.get_text() for it in gpt.get_xticklabels()] == ["spread", "packed"]
     assert [it.get_text() for it in gpt.get_yticklabels()] == ["PFC", "DCQCN"]
-    assert [it.get_text() for it in gpt.texts] == ["1.50", "1.00", "2.25", "1.00"]
-    assert [it.get_text() for it in moe.texts] == ["2.50", "1.00", "3.25", "1.00"]
+    assert [it.get_text() for it in gpt.texts] == ["1.50", "2.25"]
+    assert [it.get_text() for it in moe.texts] == ["2.50", "3.25"]
+
+
+def test_a_swept_placement_of_one_job_is_across_for_all(builder: Builder) -> None:
+    for value, slowdown in enumerate((1.5, None, 1.25)):
+        for seed in (1, 2):
+            run = builder.run("PFC", seed=seed, place=float(value))
+            mean = None if slowdown is None else 1.0
+            about = {"run": run, "scheme": "PFC"}
+            placement = ("packed", "spread", "random")[value]
+            builder.add("jobs", **about, job="gpt", placement=placement, slowdown=slowdown,
+                        mean_ns=mean)  # fmt: skip
+            builder.add("jobs", **about, job="moe", placement="spread", slowdown=2.0 + value,
+                        mean_ns=1.0)  # fmt: skip
+    builder.swept = ["place"]
+    result = with_names(builder.result(), "place", ["packed", "spread", "random"])
+    figure = figures.draw(result, "job-slowdowns")
+    gpt, moe = (ax for ax in figure.axes if ax.get_title(loc="left") in ("gpt", "moe"))
+    assert gpt.get_xlabel() == "place"
+    assert [it.get_text() for it in gpt.get_xticklabels()] == ["packed", "spread", "random"]
+    assert [it.get_text() for it in gpt.texts] == ["1.50", "-", "1.25"]
+    assert [it.get_text() for it in moe.texts] == ["2.00", "3.00", "4.00"]
+    said = figure.get_supxlabel().replace("\n", " ")
+    assert "Means over 2 runs. -: no iteration after the warm-up was complete." in said
+
+
+def test_bus_bandwidth_has_a_gap_where_nothing_was_complete(builder: Builder) -> None:
+    for value, bandwidth in enumerate((5.0, None, 4.0, 3.0)):
+        run = builder.run("PFC", place=float(value))
+        builder.add("jobs", run=run, scheme="PFC", job="sum", busbw_gbytes_s=bandwidth)
+    builder.swept = ["place"]
+    result = with_names(builder.result(), "place", ["packed", "spread", "random", "far"])
+    figure = figures.draw(result, "job-bandwidth")
+    (line,) = figure.axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), [5, np.nan, 4, 3])
+    assert figure.get_supxlabel().replace("\n", " ").endswith(
+        "No iteration after the warm-up was complete: sum at spread under PFC."
+    )  # fmt: skip
 
 
 def test_slowdowns_need_something_beside_a_job(builder: Builder) -> None:
@@ -255,12 +300,7 @@ def test_swept_names_are_written_instead_of_their_numbers(builder: Builder) -> N
         row["placement"] = 0.0
     builder.run("PFC", placement=1.0)
     builder.swept = ["placement"]
-    result = builder.result()
-    runs = result.tables["runs"]
-    at = runs.schema.get_field_index("placement")
-    field = runs.schema.field(at).with_metadata({"names": '["random", "packed"]'})
-    tables = {**result.tables, "runs": runs.cast(runs.schema.set(at, field))}
-    result = dataclasses.replace(result, tables=tables)
+    result = with_names(builder.result(), "placement", ["random", "packed"])
     assert [run.row["placement"] for run in result.runs_of("PFC")] == ["random", "packed"]
     assert grouped.Runs.of_result(result).values(0) == ["random", "packed"]
     assert result.runs.column("placement").to_pylist() == [0.0, 1.0]

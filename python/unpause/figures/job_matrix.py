@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from unpause.data import schemes, series
 from unpause.data.result import Result, Run
@@ -29,19 +30,22 @@ _MOST_ROWS = 24
 _MOST_COLUMNS = 8
 _COLOURS = "Oranges"
 _DARK = 0.6
+#: In a cell of a job that completed no iteration.
+_NOTHING = "-"
 
 
 @draws("job-slowdowns", "Slowdown of jobs", place=-0.85, table="jobs")
 def draw_slowdowns(result: Result) -> Figure:
     """How many times as long iterations take as alone: schemes down, placements across.
 
-    A panel for each job. Where placements do not differ, the swept value is across.
+    A panel for each job. The value of a sweep over one is across instead of the placement.
     """
     cells, named, jobs = _slowdowns(result)
     rows = [scheme for scheme in result.schemes if any(it[1] == scheme for it in cells)]
     columns = list(dict.fromkeys(it[2] for it in cells))
+    unfinished = [it for it, each in cells.items() if not each]
     panels, shown, across = jobs[:MOST_PANELS], rows[:_MOST_ROWS], columns[:_MOST_COLUMNS]
-    values = {it: mean_interval(each).mean for it, each in cells.items()}
+    values = {it: mean_interval(each).mean for it, each in cells.items() if each}
     figure, axes = panel_axes(len(panels), 2, 0.9 + 0.24 * len(shown), 0.3)
     highest = max(max(values.values()), 1.01)
     image = None
@@ -50,7 +54,9 @@ def draw_slowdowns(result: Result) -> Figure:
         image = ax.imshow(matrix, cmap=_COLOURS, vmin=1.0, vmax=highest, aspect="auto")
         for y, line in enumerate(matrix):
             for x, value in enumerate(line):
-                if not math.isnan(value):
+                if (job, shown[y], across[x]) in unfinished:
+                    ax.text(x, y, _NOTHING, ha="center", va="center", fontsize=8)
+                elif not math.isnan(value):
                     dark = (value - 1) / (highest - 1) > _DARK
                     colour = "#FFFFFF" if dark else "#000000"
                     ax.text(
@@ -65,7 +71,7 @@ def draw_slowdowns(result: Result) -> Figure:
     for ax in axes[1:]:
         ax.set_yticklabels([])
     figure.colorbar(image, ax=axes, label="slowdown", shrink=0.9)
-    each = {len(it) for it in cells.values()}
+    counts = {len(each) for each in cells.values() if each}
     left = [
         f"{len(all_) - len(some)} more {what}"
         for what, all_, some in (
@@ -78,39 +84,50 @@ def draw_slowdowns(result: Result) -> Figure:
     note(
         figure,
         "Mean time of an iteration over that of the same job alone on the same hosts.",
-        f"Means over {max(each)} runs." if max(each) > 1 else "",
+        _means(counts, result),
+        f"{_NOTHING}: no iteration after the warm-up was complete." if unfinished else "",
         f"Not shown, but in table jobs: {', '.join(left)}." if left else "",
     )
     return figure
 
 
+def _means(counts: set[int], result: Result) -> str:
+    """Of how many runs cells are means, and of which."""
+    if max(counts) == 1:
+        return ""
+    several = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{max(counts)}"
+    axes = f", over all values of {' and '.join(result.axes)}" if len(result.axes) > 1 else ""
+    return f"Means over {several} runs{axes}."
+
+
 def _slowdowns(
     result: Result,
 ) -> tuple[dict[tuple[str, str, str], list[float]], str, list[str]]:
-    """Slowdowns by job, scheme and column; what columns are; and the jobs."""
+    """Slowdowns by job, scheme and column; what columns are; and the jobs.
+
+    Those that completed no iteration after the warm-up have none.
+    """
     rows = [
         (run, row)
         for scheme in result.schemes
         for run in result.runs_of(scheme)
         for row in run.table("jobs").to_pylist()
-        if row["slowdown"] is not None
+        if row["slowdown"] is not None or row["mean_ns"] is None
     ]
-    if not rows:
+    known = [row for _, row in rows if row["slowdown"] is not None]
+    if not known:
         raise NothingToDraw("No job has a slowdown: alone = false, or no iteration was complete.")
-    if all(row["slowdown"] == 1 for _, row in rows):
+    if all(row["slowdown"] == 1 for row in known) and len(known) == len(rows):
         raise NothingToDraw("No job has anything beside it that slows it down.")
-    jobs = list(dict.fromkeys(row["job"] for _, row in rows))
     axis = result.axes[0] if len(result.axes) == 1 else None
-    by_placement = axis is None or any(
-        len({row["placement"] for _, row in rows if row["job"] == job}) > 1 for job in jobs
-    )
     cells: dict[tuple[str, str, str], list[float]] = {}
     for run, row in rows:
-        column = (
-            row["placement"] if by_placement or axis is None else value_text(axis, run.row[axis])
-        )
-        cells.setdefault((row["job"], run.scheme, column), []).append(row["slowdown"])
-    return cells, "placement" if by_placement or axis is None else axis, jobs
+        column = row["placement"] if axis is None else value_text(axis, run.row[axis])
+        cell = cells.setdefault((row["job"], run.scheme, column), [])
+        if row["slowdown"] is not None:
+            cell.append(row["slowdown"])
+    jobs = list(dict.fromkeys(row["job"] for _, row in rows))
+    return cells, axis or "placement", jobs
 
 
 @draws("job-stragglers", "Wait of ranks", place=-0.72, table="ranks")
@@ -141,6 +158,7 @@ def draw_stragglers(result: Result) -> Figure:
         ax.tick_params(labelbottom=True)
         ax.set_title(job, fontweight="bold")
         ax.set_xlabel("ranks, sorted")
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.set_ylabel(f"wait ({unit})")
         from_zero(ax)
     legend(figure, axes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +31,7 @@ from unpause.figures.style import (
     panel_axes,
 )
 from unpause.statistics.intervals import mean_interval
-from unpause.text import byte_unit, time, time_unit
+from unpause.text import byte_unit, time, time_unit, value_text
 
 _NO_JOBS = "The scenario has no [[job]]."
 _MOST_RANKS = 64
@@ -264,21 +265,23 @@ def draw_bandwidth(result: Result) -> Figure:
         at = {value: float(place) for place, value in enumerate(values)}
     else:
         at = {value: value / factor for value in sorted(values)}
+    unknown = []
     for ax, job in zip(axes, panels, strict=True):
         highest = 0.0
         for scheme, look in looks.items():
-            x, means = [], []
-            for value, place in at.items():
-                runs = [run for run in result.runs_of(scheme) if run.row[axis] == value]
-                each = [_row(run, job)["busbw_gbytes_s"] for run in runs]
-                if known := [it for it in each if it is not None]:
-                    x.append(place)
-                    means.append(mean_interval(known).mean)
+            found = [_bandwidths(result, scheme, job, axis, value) for value in at]
+            # A line has a gap where nothing was complete.
+            means = [mean_interval(each).mean if each else math.nan for each, _ in found]
+            unknown += [
+                f"{job} at {value_text(axis, value)} under {scheme}"
+                for value, (each, runs) in zip(at, found, strict=True)
+                if runs and not each
+            ]
             ax.plot(
-                x, means, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3,
-                label=scheme,
+                list(at.values()), means, color=look.colour, linestyle=look.dash,
+                marker=look.marker, markersize=3, label=scheme,
             )  # fmt: skip
-            highest = max([highest, *means])
+            highest = np.nanmax([highest, *means])
         rate = _line_rate(result, job)
         if rate is not None and rate < 3 * highest:
             ax.axhline(rate, color="#000000", linestyle=":", linewidth=0.8, label="rate of a NIC")
@@ -299,8 +302,24 @@ def draw_bandwidth(result: Result) -> Figure:
         figure,
         "As nccl-tests defines it, in 10^9 bytes per second.",
         f"Means over {seeds} seeds." if seeds > 1 else "",
+        f"No iteration after the warm-up was complete: {_some(unknown)}" if unknown else "",
     )
     return figure
+
+
+def _some(names: list[str]) -> str:
+    """The first few names, as the end of a sentence."""
+    return f"{'; '.join(names[:4])}{f'; and {len(names) - 4} more' if len(names) > 4 else ''}."
+
+
+def _bandwidths(
+    result: Result, scheme: str, job: str, axis: str, value: Any
+) -> tuple[list[float], int]:
+    """Bus bandwidths of a job in the runs with a swept value, and how many runs have the job."""
+    rows = [_row(run, job) for run in result.runs_of(scheme) if run.row[axis] == value]
+    rows = [row for row in rows if row is not _LEFT_OUT]
+    known = [row["busbw_gbytes_s"] for row in rows if row["busbw_gbytes_s"] is not None]
+    return known, len(rows)
 
 
 def _has_bandwidth(result: Result, job: str) -> bool:
