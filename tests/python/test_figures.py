@@ -312,6 +312,48 @@ def test_a_sweep_over_two_values_is_a_heat_map(builder: Builder) -> None:
     assert pfc.get_clim() == pcn.get_clim() == (10, 160)
 
 
+def test_a_heat_map_marks_numbers_of_completed_flows_only(builder: Builder) -> None:
+    for x in (1, 2):
+        for y in (1, 2):
+            run = builder.run("PFC", seed=1, x=x, y=y)
+            # All are complete at (1, 1), half at (2, 1), a quarter at (1, 2), none at (2, 2).
+            done = {(1, 1): 4, (2, 1): 2, (1, 2): 1, (2, 2): 0}[x, y]
+            builder.rows["runs"][run]["flows_completed"] = done
+            for number in range(4):
+                fct_ns = (x + y) * MS if number < done else None
+                builder.flow(run, "f", size_bytes=1000, fct_ns=fct_ns)
+    figure = figures.draw(builder.result(), "sweep")
+    assert [it.get_text() for it in figure.axes[0].texts] == ["2", "3*", "3*", "-"]
+    assert figure._supxlabel.get_text() == (
+        "One seed. *: of completed flows only, at worst 25 % of all flows."
+    )
+
+
+def test_a_long_name_beside_a_heat_map_is_whole(builder: Builder) -> None:
+    figure = figures.draw(swept_runs(builder, "x_us", "scheme.DCQCN.dcqcn.g").result(), "sweep")
+    figure.draw_without_rendering()
+    label = figure.axes[0].yaxis.label
+    assert label.get_text() == "scheme.DCQCN.dcqcn.g"
+    box = label.get_window_extent()
+    assert figure.bbox.y0 <= box.y0
+    assert box.y1 <= figure.bbox.y1
+
+
+def test_a_name_that_is_longer_than_the_figure_has_several_lines() -> None:
+    figure = Figure(figsize=(7.2, 3), layout="constrained")
+    ax = figure.subplots()
+    name = "a flow (" + "which crosses a link and another one and " * 5 + "no other)"
+    ax.plot([0, 1], label=name)
+    ax.plot([1, 0], label="_short")
+    legend(figure, ax)
+    figure.draw_without_rendering()
+    (shown,) = figure.legends
+    first, second = (text.get_text() for text in shown.get_texts())
+    assert first.replace("\n", " ") == name
+    assert second == "\u200b_short"
+    assert shown.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_long_keys_are_shortened_beside_a_heat_map(builder: Builder) -> None:
     keys = "scheme.PFC+DCQCN.dcqcn.kmin_bytes", "scheme.PFC+DCQCN.dcqcn.kmax_bytes"
     first, *_ = figures.draw(swept_runs(builder, *keys).result(), "sweep").axes
@@ -323,6 +365,7 @@ def test_a_heat_map_over_decades_is_logarithmic(builder: Builder) -> None:
     for x in (1, 2, 3):
         for y in (1, 2):
             run = builder.run("PFC", seed=1, x=x, y=y)
+            builder.rows["runs"][run]["flows_completed"] = 1
             builder.flow(run, "f", size_bytes=1000, fct_ns=10**x * y * MS)
     ax = figures.draw(builder.result(), "sweep").axes[0]
     (image,) = ax.get_images()

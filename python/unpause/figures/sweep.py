@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
@@ -13,17 +14,23 @@ from unpause.data.result import Result
 from unpause.figures.registry import draws
 from unpause.figures.style import NothingToDraw, grid, legend, log_ticks, note, panel_axes, widths
 from unpause.statistics.intervals import CONFIDENCE
-from unpause.sweeps.grouped import Measure, Runs
+from unpause.sweeps.grouped import MEASURES, Measure, Runs
 from unpause.text import value_text
 
 _MOST_PANELS = 8
 _MOST_MAPS = 12
 #: A longer key does not fit beside a heat map, characters.
 _LONG_NAME = 24
+#: Height of a character of a label beside a heat map, inches.
+_CHARACTER = 0.062
 #: A scale is logarithmic if its largest value is more than this many times its smallest.
 _WIDE = 30
 #: A heat map shows the first of these that differs between runs.
 _MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
+#: Measures of completed flows, and the mark of such a number if not all were completed.
+_OF_COMPLETED = ("slowdown", "FCT")
+_NOT_ALL = "*"
+_DONE = next(it for it in MEASURES if it.name == "flows done")
 
 
 @draws("sweep", "Results over swept values", place=-1)
@@ -167,18 +174,23 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         across, down = down, across
     xs, ys = runs.values(across), runs.values(down)
     names = runs.schemes[:_MOST_MAPS]
-    maps = {}
+    maps, done = {}, {}
     for scheme in names:
-        cells = np.full((len(ys), len(xs)), np.nan)
+        cells, percent = (np.full((len(ys), len(xs)), np.nan) for _ in range(2))
         for group in runs.of_scheme(scheme):
             place = ys.index(group.values[down]), xs.index(group.values[across])
             cells[place] = group.interval(measure).mean
+            percent[place] = group.interval(_DONE).mean
         maps[scheme] = cells
+        # Numbers of completed flows alone look better, the fewer they are.
+        only_completed = measure.name.startswith(_OF_COMPLETED) & ~np.isnan(cells)
+        done[scheme] = np.where(only_completed, percent, np.nan)
     every = np.concatenate([cells.ravel() for cells in maps.values()])
     least, most = float(np.nanmin(every)), float(np.nanmax(every))
-    figure, axes = panel_axes(len(names), 3 if len(xs) <= 4 else 2, 0.26 * len(ys) + 0.7, 0.5)
-    factor, unit = measure.unit(most)
     short = _shortened(runs.axes)
+    height = max(0.26 * len(ys), _CHARACTER * len(short[down])) + 0.7
+    figure, axes = panel_axes(len(names), 3 if len(xs) <= 4 else 2, height, 0.5)
+    factor, unit = measure.unit(most)
     norm = _scale(least / factor, most / factor)
     image = None
     for ax, scheme in zip(axes, names, strict=True):
@@ -190,7 +202,7 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         ax.set_ylabel(short[down])
         ax.grid(visible=False)
         if len(xs) <= 12:
-            _write(ax, maps[scheme] / factor, norm)
+            _write(ax, maps[scheme] / factor, done[scheme] < 100, norm)
     bar = figure.colorbar(
         image, ax=figure.axes, label=f"{measure.name}{f' ({unit})' if unit else ''}"
     )
@@ -199,11 +211,21 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
     note(
         figure,
         f"Means of {runs.seeds} seeds." if runs.seeds > 1 else "One seed.",
+        _said_of_done(done.values()),
         f"The first {len(names)} of {len(runs.schemes)} schemes."
         if len(names) < len(runs.schemes)
         else "",
     )
     return figure
+
+
+def _said_of_done(done: Iterable[np.ndarray]) -> str:
+    """What is to be known of cells whose flows were not all completed."""
+    every = np.concatenate([each.ravel() for each in done])
+    least = np.nanmin(every, initial=100.0)
+    if least >= 100:
+        return ""
+    return f"{_NOT_ALL}: of completed flows only, at worst {least:.2g} % of all flows."
 
 
 def _shortened(axes: list[str]) -> list[str]:
@@ -219,10 +241,11 @@ def _scale(least: float, most: float) -> Normalize:
     return Normalize(least, most)
 
 
-def _write(ax, cells: np.ndarray, norm: Normalize) -> None:
+def _write(ax, cells: np.ndarray, not_all: np.ndarray, norm: Normalize) -> None:
     for (y, x), value in np.ndenumerate(cells):
         dark = not math.isnan(value) and norm(value) > 0.5
-        ax.text(x, y, _cell(value), ha="center", va="center", fontsize=6.5, color="wk"[not dark])
+        text = f"{_cell(value)}{_NOT_ALL if not_all[y, x] else ''}"
+        ax.text(x, y, text, ha="center", va="center", fontsize=6.5, color="wk"[not dark])
 
 
 def _cell(value: float) -> str:
