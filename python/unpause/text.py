@@ -32,7 +32,10 @@ def _digits(number: float) -> str:
 
 def rate(bps: float) -> str:
     """40 Gb/s."""
-    return f"{bps / 1e9:.3g} Gb/s" if bps < 1e12 else f"{bps / 1e12:.3g} Tb/s"
+    if bps >= 1e12:
+        return f"{bps / 1e12:.3g} Tb/s"
+    factor, unit = rate_unit(bps)
+    return f"{bps / factor:.3g} {unit}"
 
 
 def count(number: float) -> str:
@@ -65,7 +68,9 @@ def time_unit(largest_ns: float) -> tuple[float, str]:
 
 def rate_unit(largest_bps: float) -> tuple[float, str]:
     """Bit/s in the unit for rates up to `largest_bps`, and its name."""
-    return (1e9, "Gb/s") if largest_bps >= 2e8 else (1e6, "Mb/s")
+    if largest_bps >= 2e8 or largest_bps <= 0:
+        return 1e9, "Gb/s"
+    return (1e6, "Mb/s") if largest_bps >= 2e5 else (1e3, "kb/s")
 
 
 def digits(number: float, significant: int = 3) -> str:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from conftest import MS, Builder
-from unpause import NothingToDraw, figures
+from unpause import NothingToDraw, figures, text
 
 
 def note_of(figure: Figure) -> str:
@@ -113,3 +113,19 @@ def test_a_queue_begins_at_the_start(builder: Builder) -> None:
     np.testing.assert_allclose(ax.get_lines()[0].get_xdata(), [0, 5, 10, 15])
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [0, 90, 50, 0])
     assert ax.get_xlim()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("bps", "written"),
+    [
+        (0, "0 Gb/s"),
+        (8_950, "8.95 kb/s"),
+        (8_950_000, "8.95 Mb/s"),
+        (100_000_000, "100 Mb/s"),
+        (250_000_000, "0.25 Gb/s"),
+        (4.2e10, "42 Gb/s"),
+        (1.6e12, "1.6 Tb/s"),
+    ],
+)
+def test_rates_have_a_unit_that_fits(bps: float, written: str) -> None:
+    assert text.rate(bps) == written

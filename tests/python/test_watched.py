@@ -192,6 +192,31 @@ def test_the_picture_has_the_numbers_of_the_table(builder: Builder) -> None:
     assert left.get_xlim() == pytest.approx((-0.6, 2.8))
 
 
+def test_the_picture_names_schemes_above_the_numbers_and_ends_with_the_run(
+    builder: Builder,
+) -> None:
+    name = "PFC with a long name, which leaves no room"
+    run = around_a_burst(builder, rates((5, 0.01), (7, 0.002), (20, 0.004)))
+    builder.rows["runs"][run]["scheme"] = name
+    for rows in builder.rows.values():
+        for row in rows:
+            row |= {"scheme": name}
+    builder.flow(run, "burst", src="H2", dst="R1", size_bytes=64_000, start_ns=5 * MS,
+                 fct_ns=14 * MS)  # fmt: skip
+    figure = figures.draw(builder.result(), "watched")
+    left, right = figure.axes
+    assert left.get_title("right") == "F0: 3.71 of 10 Mb/s"
+    assert left.get_ylabel() == "goodput (Mb/s)"
+    figure.draw_without_rendering()
+    assert "10" in [it.get_text() for it in left.get_yticklabels()]
+    assert left.title.get_text() == ""
+    titles = [left._left_title, left._right_title]
+    assert [it.get_text() for it in titles] == [f"{name}\n", "F0: 3.71 of 10 Mb/s"]
+    # The burst of 14 ms ends 1 ms before the run; the run began 5 ms before it.
+    assert left.get_xlim() == pytest.approx((-4.2, 15))
+    assert right.get_xlim() == pytest.approx((-5, 15))
+
+
 def test_the_picture_adds_up_the_flows_of_an_entry(builder: Builder) -> None:
     run = around_a_burst(builder, rates((5, 10), (7, 2), (20, 10)))
     builder.flow(run, "F0", src="H1", start_ns=0.0, delivered_bytes=25_000_000)
@@ -216,7 +241,7 @@ def test_the_picture_shows_the_seed_nearest_to_the_mean(builder: Builder) -> Non
     assert typical_seed(story.of_result(result)) == 2
     assert figures.of_result(result)[:2] == ["watched", "sweep"]
     figure = figures.draw(result, "watched")
-    assert figure.axes[0].get_title("right") == "F0: 4 of 10 Gb/s (mean 5)"
+    assert figure.axes[0].get_title("right") == "F0: 4 of 10 Gb/s (mean 5 Gb/s)"
     assert figure.get_supxlabel().startswith("Seed 2 of 3,")
 
 

@@ -112,8 +112,11 @@ def got(name: str, ours: Sequence[Watched]) -> str:
 
 def _got_of(ours: Sequence[Watched]) -> str:
     around = [it.around for it in ours if it.around is not None]
-    during = _mean([it.during_bps for it in around]) / 1e9
-    return f"{during:.3g} of {text.rate(_mean([it.before_bps for it in around]))}"
+    during, before = (
+        _mean([getattr(it, name) for it in around]) for name in ("during_bps", "before_bps")
+    )
+    factor, unit = text.rate_unit(max(during, before))
+    return f"{during / factor:.3g} of {before / factor:.3g} {unit}"
 
 
 @dataclass(frozen=True)

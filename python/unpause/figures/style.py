@@ -147,11 +147,15 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], title: str | None = None) 
     # Matplotlib fills column by column, so entries are reordered to read row by row.
     order = [r * columns + c for c in range(columns) for r in range(rows)]
     names = [names[i] for i in order if i < len(names)] if rows > 1 else names
-    figure.set_figheight(figure.get_figheight() + 0.17 * (rows - 1))
+    # A name that is longer than the figure is wide has several lines.
+    most = int((width - _LEGEND_COLUMN_PT) / _CHARACTER_PT)
+    texts = [textwrap.fill(name, most) if _wide(name) > most else name for name in names]
+    lines = rows + sum(text.count("\n") for text in texts)
+    figure.set_figheight(figure.get_figheight() + 0.17 * (lines - 1))
     figure.legend(
         [found[name] for name in names],
         # matplotlib leaves out what begins with an underscore.
-        [f"\u200b{name}" if name.startswith("_") else name for name in names],
+        [f"\u200b{text}" if text.startswith("_") else text for text in texts],
         loc="outside upper left",
         ncols=columns,
         handlelength=2.2,

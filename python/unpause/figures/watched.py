@@ -17,9 +17,12 @@ from unpause.explanation.story import Story
 from unpause.explanation.watched import Around, Watched
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, legend, note
+from unpause.text import rate, rate_unit
 
 _WATCHED = ("#7A4FBF", "#0072B2", "#8C6D1F")
 _OTHERS = ("#000000", "#777777")
+#: Characters that fit above a left panel: of its scheme and its numbers.
+_MOST_TITLE = 42
 #: Points of a line at most.
 _POINTS = 400
 #: Shown after the burst if all have recovered: at least this many times its length.
@@ -30,7 +33,7 @@ _NEAR = 0.05
 
 @draws("watched", "Watched flows around the burst", place=-1.1)
 def draw(result: Result) -> Figure:
-    """Goodput (Gb/s) of watched and of other recorded flows: during the burst, and afterwards."""
+    """Goodput of watched and of other recorded flows: during the burst, and afterwards."""
     told = _told(result)
     seed = typical_seed(told)
     shown = list(told)[:MOST_PANELS]
@@ -43,21 +46,31 @@ def draw(result: Result) -> Figure:
     until = max(_shown_until(it) for it in runs.values())
     length = max((_first(it).end_ns - _first(it).start_ns) / 1e6 for it in runs.values())
     who = watched_lines.who(told)
+    crowded = False
     for (left, right), (scheme, it) in zip(axes, runs.items(), strict=True):
         first = _first(it)
-        left.set_title(scheme, fontweight="bold")
         for ax in (left, right):
             ax.axvspan(0, (first.end_ns - first.start_ns) / 1e6, color="#F0E6D6", label="burst")
             _lines(ax, it, 2 if ax is left else until / length, who)
             ax.margins(x=0)
         _paused(left, it)
         each = _of_each(it, told[scheme])
-        left.set_title(", ".join(_got(one, ours) for one, ours in each), loc="right")
+        got = ", ".join(_got(one, ours) for one, ours in each)
+        # A name that leaves no room for the numbers stands above them.
+        crowded = crowded or len(scheme) + len(got) > _MOST_TITLE
+        left.set_title(got, loc="right")
         right.set_title(", ".join(filter(None, (_back(*them) for them in each))), loc="right")
-    axes[0, 0].set_xlim(-0.3 * length, 1.4 * length)
-    axes[0, 1].set_xlim(-length, until)
+    for (left, _), scheme in zip(axes, runs, strict=True):
+        left.set_title(f"{scheme}\n" if crowded else scheme, fontweight="bold")
+    figure.set_figheight(figure.get_figheight() + 0.16 * len(runs) * crowded)
+    begun = min(-_first(it).start_ns for it in runs.values()) / 1e6
+    ended = max(it.run.row["simulated_ns"] - _first(it).start_ns for it in runs.values()) / 1e6
+    for ax, start, end in ((axes[0, 0], -0.3, 1.4), (axes[0, 1], -1.0, until / length)):
+        ax.set_xlim(max(begun, start * length), min(ended, end * length))
     from_zero(axes[0, 0])
-    axes[len(runs) // 2, 0].set_ylabel("goodput (Gb/s)")
+    factor, unit = rate_unit(1e9 * axes[0, 0].get_ylim()[1])
+    axes[0, 0].yaxis.set_major_formatter(lambda gbps, _: f"{1e9 * gbps / factor:g}")
+    axes[len(runs) // 2, 0].set_ylabel(f"goodput ({unit})")
     for ax in axes[-1]:
         ax.set_xlabel("ms from the start of the burst")
     legend(figure, list(axes.flat))
@@ -122,7 +135,7 @@ def _got(drawn: Watched, ours: Sequence[Watched]) -> str:
     own = drawn.around.during_bps if drawn.around is not None else 0.0
     mean = sum(around) / len(around)
     text = watched_lines.got(drawn.name, [drawn])
-    return text if abs(own - mean) <= _NEAR * mean else f"{text} (mean {mean / 1e9:.3g})"
+    return text if abs(own - mean) <= _NEAR * mean else f"{text} (mean {rate(mean)})"
 
 
 def _back(drawn: Watched, ours: Sequence[Watched]) -> str:
@@ -164,12 +177,12 @@ def _lines(ax: Axes, told: Story, lengths: float, who: Mapping[str, str]) -> Non
         length = _first(told).end_ns - origin
         wide = step * max(1, round(lengths * length / _POINTS / step))
         start = max(float(at_ns[0]), origin - length)
-        time, rate = series.binned_per_ms(at_ns, delivered, start, wide)
+        time, grown = series.binned_per_ms(at_ns, delivered, start, wide)
         middle = (time + wide / 2 - origin) / 1e6
         flows = len(pc.unique(table.column("flow_id")))
         what = [f"{flows} flows together" if flows > 1 else "", kind, who.get(name, "")]
         label = f"{name} ({', '.join(filter(None, what))})" if any(what) else name
-        ax.plot(middle, rate * series.GBPS, color=colour, linestyle=dash, linewidth=width,
+        ax.plot(middle, grown * series.GBPS, color=colour, linestyle=dash, linewidth=width,
                 label=label)  # fmt: skip
 
 
