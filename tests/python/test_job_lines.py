@@ -118,6 +118,47 @@ def test_a_job_without_a_complete_iteration_has_no_time(builder: Builder) -> Non
     ]
 
 
+def test_a_swept_value_without_a_complete_iteration_is_named(builder: Builder) -> None:
+    for place, mean, ended in ((0, 100, 11), (1, None, 1), (2, 300, 8)):
+        for scheme, slower in (("PFC", 1), ("DCQCN", 2)):
+            mine = scheme == "DCQCN"
+            time = slower * (mean if mine and mean else 150)
+            job(
+                builder,
+                builder.run(scheme, place=place),
+                "gpt",
+                None if mine and mean is None else time,
+                iterations=ended if mine else 11,
+            )
+    builder.source += '[[job]]\nname = "gpt"\niterations = 11\nwarmup = 1\n'
+    [line] = job_lines.of_result(builder.result())
+    # Of the 10 that count DCQCN ended 7 with place 2.
+    assert line == (
+        "gpt (16 ranks, packed): iterations took on average 150 us under PFC, 200 us (place 0) to "
+        "600 us (place 2, 7 of 10 iterations) under DCQCN; no iteration after the warm-up was "
+        "complete under DCQCN (place 1)."
+    )
+
+
+def test_iterations_that_are_missing_are_counted(builder: Builder) -> None:
+    for scheme, ended in (("PFC", [11, 11]), ("DCQCN", [4, 2])):
+        for seed, count in enumerate(ended, 1):
+            job(builder, builder.run(scheme, seed=seed), "gpt", 1000, iterations=count)
+    builder.source += '[[job]]\nname = "gpt"\niterations = 11\nwarmup = 1\n'
+    [line] = job_lines.of_result(builder.result())
+    assert line.count(" of 10 iterations") == 1
+    assert "slowest rank 3 on H7, 1 to 3 of 10 iterations)" in line
+
+
+def test_the_longest_is_not_named_beside_a_run_that_never_ended(builder: Builder) -> None:
+    seeds(builder, "PFC", [1500, 1520, 1510], [1, 1, 1])
+    seeds(builder, "DCQCN", [1000, 1010, 1020], [1, 2, 1])
+    job(builder, builder.run("HPCC", seed=1), "gpt", None, iterations=1, straggler=None)
+    [line] = job_lines.of_result(builder.result())
+    assert "longest" not in line
+    assert line.endswith("no iteration after the warm-up was complete under HPCC.")
+
+
 def test_of_many_jobs_and_schemes_the_first_are_named(builder: Builder) -> None:
     for scheme in range(10):
         run = builder.run(f"S{scheme}")

@@ -3,6 +3,8 @@
 Numbers are those of table `jobs`, means over the seeds. Which scheme is the shortest and which the
 longest is said only where the difference between the two is beyond noise, as in the overview. Of
 a result with swept values the least and the most of each scheme are said, and at which values.
+Schemes and values without a complete iteration are named, and how many iterations a mean is of
+where the run ended before all were complete.
 """
 
 from __future__ import annotations
@@ -13,13 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from unpause import text
-from unpause.data.result import Result
+from unpause.data.result import Result, Run
+from unpause.data.setting import Setting
 from unpause.statistics.intervals import difference, mean_interval
 from unpause.text import value_text
 
 #: At most this many jobs and schemes are named.
 _MOST_JOBS = 8
 _MOST_SCHEMES = 8
+#: At most so many swept values without a complete iteration are named for each scheme.
+_MOST_VALUES = 4
 #: Slowdowns nearer to 1 than this are none.
 _NOTHING = 0.005
 
@@ -28,11 +33,17 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _Point:
-    """A job under a scheme at some swept values: a row of `jobs` for each seed."""
+    """A job under a scheme at some swept values.
+
+    Attributes:
+        rows: A row of `jobs` for each seed.
+        asked: How many iterations the scenario asks for; None if it does not say.
+    """
 
     scheme: str
     values: tuple[Any, ...]
     rows: dict[int, _Row]
+    asked: int | None = None
 
     def of(self, column: str) -> dict[int, float]:
         """The numbers of a column by seed, without those that are null."""
@@ -43,6 +54,21 @@ class _Point:
         """Mean over the seeds; None if there is no number."""
         values = list(self.of(column).values())
         return mean_interval(values).mean if values else None
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether no iteration after the warm-up was complete with any seed."""
+        return not self.of("mean_ns")
+
+    @property
+    def incomplete(self) -> str:
+        """Such as "2 of 3 iterations", which the mean is of; empty if all were complete."""
+        warmup = max(row["warmup"] for row in self.rows.values())
+        counts = {max(0, row["iterations"] - warmup) for row in self.rows.values()}
+        if self.asked is None or min(counts) >= self.asked - warmup:
+            return ""
+        few, many = min(counts), max(counts)
+        return f"{few if few == many else f'{few} to {many}'} of {self.asked - warmup} iterations"
 
     def common(self, column: str) -> Any:
         """The value of all rows, None if they differ."""
@@ -105,10 +131,17 @@ def _jobs(result: Result) -> dict[str, list[_Point]]:
                 points = jobs.setdefault(row["job"], [])
                 at = next((it for it in points if (it.scheme, it.values) == (scheme, values)), None)
                 if at is None:
-                    at = _Point(scheme, values, {})
+                    at = _Point(scheme, values, {}, _asked(run, row["job"]))
                     points.append(at)
                 at.rows[run.row["seed"]] = row
     return jobs
+
+
+def _asked(run: Run, job: str) -> int | None:
+    entry = Setting(run.result, run).job(job)
+    # A swept number is text.
+    asked = str(entry.get("iterations", 1))
+    return int(asked) if entry and asked.isdecimal() else None
 
 
 def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> str:
@@ -117,7 +150,7 @@ def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> s
     head = f"{name} ({_ranks(rows)}{f', {placement}' if placement else ''})"
     if all(row["mean_ns"] is None for row in rows):
         return f"{head}: no iteration after the warm-up was complete."
-    known = [point for point in points if point.mean("mean_ns") is not None]
+    known = [point for point in points if not point.is_stuck]
     schemes = list(dict.fromkeys(point.scheme for point in known))
     parts = []
     for scheme in schemes[:_MOST_SCHEMES]:
@@ -128,11 +161,22 @@ def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> s
             parts.append(_of_point(ours[0], placement is None, shared))
     more = len(schemes) - len(parts)
     rest = f"; {more} more schemes" if more > 0 else ""
-    rest += _best_and_worst(known)
-    if without := [it for it in dict.fromkeys(p.scheme for p in points) if it not in schemes]:
-        under = ", ".join(without[:_MOST_SCHEMES])
-        rest += f"; no iteration after the warm-up was complete under {under}"
+    rest += _best_and_worst(points)
+    if without := _without(points, axes):
+        rest += f"; no iteration after the warm-up was complete under {without}"
     return f"{head}: {_took(rows)} {', '.join(parts)}{rest}."
+
+
+def _without(points: Sequence[_Point], axes: _Axes) -> str:
+    """Under which schemes no iteration was complete, such as "DCQCN (place spread)"."""
+    parts = []
+    for scheme in dict.fromkeys(point.scheme for point in points if point.is_stuck):
+        ours = [point for point in points if point.scheme == scheme]
+        stuck = [axes.at(point) for point in ours if point.is_stuck]
+        at = [*stuck[:_MOST_VALUES], *["others"] * (len(stuck) > _MOST_VALUES)]
+        parts.append(scheme if len(stuck) == len(ours) else f"{scheme} ({'; '.join(at)})")
+    more = len(parts) - _MOST_SCHEMES
+    return ", ".join([*parts[:_MOST_SCHEMES], *[f"{more} more schemes"] * (more > 0)])
 
 
 def _took(rows: Sequence[_Row]) -> str:
@@ -157,6 +201,7 @@ def _ranks(rows: Sequence[_Row]) -> str:
 def _of_point(point: _Point, with_placement: bool, shared: bool) -> str:
     """Such as "4.20 ms under PFC (1.31 times as long as alone, slowest rank 3 on H3)"."""
     told = [_beside_alone(point) if shared else "", _bandwidth(point), _straggler(point)]
+    told.append(point.incomplete)
     if with_placement and (placement := point.common("placement")):
         told.insert(0, f"placement {placement}")
     inside = ", ".join(part for part in told if part)
@@ -192,16 +237,25 @@ def _over(points: Sequence[_Point], axes: _Axes) -> str:
     """The least and the most of a scheme over swept values."""
     means = [(point.mean("mean_ns") or 0.0, point) for point in points]
     least, most = (of(means, key=lambda it: it[0]) for of in (min, max))
-    if least[0] == most[0]:
+    if least[0] == most[0] and not any(point.incomplete for point in points):
         return f"{text.time(least[0])} under {points[0].scheme}"
 
-    low, high = (f"{text.time(mean)} ({axes.at(point)})" for mean, point in (least, most))
+    def at(mean: float, point: _Point) -> str:
+        inside = ", ".join(filter(None, [axes.at(point), point.incomplete]))
+        return f"{text.time(mean)} ({inside})"
+
+    low, high = at(*least), at(*most)
     return f"{low} to {high} under {points[0].scheme}"
 
 
 def _best_and_worst(points: Sequence[_Point]) -> str:
-    """Which of several schemes is the shortest, which the longest, if that is not noise."""
+    """Which of several schemes is the shortest, which the longest, if that is not noise.
+
+    Nothing where a run has no mean: its job would take longer than any.
+    """
     if len(points) < 2 or len({point.values for point in points}) > 1:
+        return ""
+    if any(len(point.of("mean_ns")) < len(point.rows) for point in points):
         return ""
     best, worst = (of(points, key=lambda it: it.mean("mean_ns") or 0.0) for of in (min, max))
     apart = difference(worst.of("mean_ns"), best.of("mean_ns"))
