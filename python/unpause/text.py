@@ -83,6 +83,11 @@ def digits(number: float, significant: int = 3) -> str:
     return f"{number:.{min(places, 6)}f}"
 
 
+def key_text(name: str) -> str:
+    """The key of a swept column, without the unit, which its values have."""
+    return name.removesuffix("_bytes").removesuffix("_bps").removesuffix("_ns")
+
+
 def value_text(name: str, value: Any) -> str:
     """A swept value as people write it; the end of its column's name says the unit."""
     if isinstance(value, str | bool):

@@ -21,41 +21,8 @@ from conftest import MS, Builder, sweep
 from unpause import figures
 from unpause.commands import report
 from unpause.figures import pause
-from unpause.pages import drawing, notices
+from unpause.pages import drawing
 from unpause.pages.summary import by_priority
-
-
-def test_warnings_of_one_kind_are_condensed() -> None:
-    many = [{"kind": "never-triggered", "scheme": f"s{i}", "message": "no marks"} for i in range(9)]
-    many += [{"kind": "empty-probe", "scheme": "s", "message": f"probe {i}"} for i in range(9)]
-    found = notices.condensed([*many, "something else"])
-    assert found.warnings == [
-        "something else",
-        "no marks: s0; s1; s2; s3; s4; s5; and 3 more.",
-        "s: probe 0.",
-        "s: probe 1.",
-        "s: probe 2.",
-        "s: probe 3.",
-        "5 more of the kind empty-probe; see manifest.json.",
-    ]
-
-
-def test_that_nobody_was_paused_is_no_warning_and_names_the_point(builder: Builder) -> None:
-    message = "no PAUSE was sent: no ingress held more than {} KB, XOFF is 512KB"
-    builder.source = 'title = "t"\n[[sweep]]\nname = "repetition"\nkey = "seed"\n'
-    builder.manifest["warnings"] = [
-        {
-            "run": builder.run("PCN", xoff_bytes=xoff, repetition=seed, seed=seed),
-            "scheme": "PCN",
-            "kind": "never-triggered",
-            "message": message.format(seed),
-        }
-        for xoff in (64_000.0, 128_000.0)
-        for seed in (5, 6)
-    ]
-    found = notices.of_result(builder.result())
-    assert not found.warnings
-    assert found.notes == ["no PAUSE was sent: PCN, xoff_bytes 64 KB; PCN, xoff_bytes 128 KB."]
 
 
 class _Page(HTMLParser):

@@ -31,9 +31,9 @@ from unpause.commands import sweep_csv
 from unpause.data import beneath
 from unpause.data.result import Result, ResultError, load
 from unpause.data.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
-from unpause.explanation import sentences
-from unpause.pages import explore, failures, markup, notices, overview, textual
-from unpause.pages.notices import Notices
+from unpause.explanation import notices, sentences
+from unpause.explanation.notices import Notices
+from unpause.pages import explore, failures, markup, overview, textual
 from unpause.pages.overview import Overview
 from unpause.pages.summary import by_priority, summarise
 from unpause.sweeps import grouped

@@ -28,7 +28,7 @@ from unpause.commands import report
 from unpause.data import beneath, staged
 from unpause.data.result import Result, ResultError, load
 from unpause.errors import ScenarioError
-from unpause.pages import notices
+from unpause.explanation import notices
 
 
 class ReproduceError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from unpause.data.result import Result
-from unpause.explanation import sentences
-from unpause.pages import markup, notices, overview
+from unpause.explanation import notices, sentences
+from unpause.pages import markup, overview
 from unpause.pages.summary import summarise
 from unpause.sweeps.grouped import Runs
 

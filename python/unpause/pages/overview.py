@@ -183,8 +183,7 @@ def _names(runs: Runs, group: Group) -> tuple[str, ...]:
 
 def _axis(name: str) -> str:
     """The last word of a key, without the unit, which its values have."""
-    last = name.rpartition(".")[2]
-    return last.removesuffix("_bytes").removesuffix("_bps").removesuffix("_ns")
+    return text.key_text(name.rpartition(".")[2])
 
 
 def _share(row: Mapping[str, Any]) -> float | None:

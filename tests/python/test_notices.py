@@ -1,0 +1,125 @@
+"""Warnings and notes of runs, grouped as the terminal groups them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import unpause
+from conftest import Builder
+from unpause.explanation import notices
+
+
+def warned(run: int, scheme: str, message: str, **more: Any) -> dict[str, Any]:
+    return {"run": run, "scheme": scheme, "kind": "input", "message": message, **more}
+
+
+def test_of_one_kind_and_scheme_three_are_shown(builder: Builder) -> None:
+    for scheme in ("PFC", "PCN"):
+        run = builder.run(scheme)
+        builder.manifest["warnings"] += [warned(run, scheme, f"odd {i}") for i in range(4 + run)]
+    builder.manifest["warnings"].append("of an old result")
+    found = notices.of_result(builder.result())
+    assert found.warnings == [
+        "of an old result.",
+        *(f"all schemes: odd {i}." for i in range(3)),
+        "all schemes: 1 more of kind input: see manifest.json.",
+        "PCN: odd 4.",
+    ]
+
+
+def test_a_note_names_the_seeds_and_the_swept_values_by_name(builder: Builder) -> None:
+    builder.source = (
+        'title = "t"\n[[sweep]]\nname = "place"\nkey = "job.j.placement"\n'
+        'values = ["packed", "spread"]\n'
+    )
+    message = "no PAUSE was sent: no ingress held more than {} KB"
+    for scheme, said in (("HPCC", (0, 1, 3)), ("PFC", (0, 1, 2, 3))):
+        for number in range(4):
+            run = builder.run(scheme, place=float(number // 2), seed=1 + number % 2)
+            if number in said:
+                note = warned(run, scheme, message.format(number), note=True)
+                builder.manifest["warnings"].append(note)
+    result = builder.result()
+    result._swept_names = {"place": ["packed", "spread"]}
+    found = notices.of_result(result)
+    assert found.warnings == []
+    assert found.notes == [
+        "HPCC at place=packed seed=1, place=packed seed=2, place=spread seed=2: no PAUSE was sent.",
+        "PFC in all 4 runs: no PAUSE was sent.",
+    ]
+
+
+def test_values_have_units_and_a_remedy_stands_behind(builder: Builder) -> None:
+    for xoff in (64_000.0, 128_000.0):
+        builder.run("PCN", **{"pfc.xoff_bytes": xoff})
+    builder.manifest["warnings"] = [warned(1, "PCN", "dropped 3 packets", help="raise it")]
+    found = notices.of_result(builder.result())
+    assert found.warnings == ["PCN at pfc.xoff=128 KB: dropped 3 packets (raise it)."]
+    assert found.said[0].lines == [
+        "warning: PCN at pfc.xoff=128 KB: dropped 3 packets",
+        "   hint: raise it",
+    ]
+
+
+SCENARIO = """
+title = "Headroom that is too small"
+duration = "300us"
+[topology]
+builder = "single-switch"
+hosts = 9
+rate = "100Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+[[scheme]]
+name = "DCQCN"
+congestion_control = "dcqcn"
+[[traffic]]
+name = "incast"
+kind = "burst"
+from = "H1..H8"
+to = "H0"
+size = "100KB"
+interval = "200us"
+jitter = "20us"
+[pfc]
+xoff = "64KB"
+[[sweep]]
+name = "headroom"
+key = "pfc.headroom"
+values = [1, 2, 40]
+unit = "KB"
+"""
+
+
+def test_the_page_says_what_the_terminal_says(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(SCENARIO)
+    out = tmp_path / "out"
+    program = "import sys; from unpause.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "run", str(file), "--seeds", "2", "--no-report"]
+        + ["--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    # Lines that were wrapped are put together again.
+    lines: list[str] = []
+    for line in done.stdout.splitlines():
+        if line.startswith(("warning: ", "note: ", "   hint: ")):
+            lines.append(line)
+        elif lines and line.startswith("  "):
+            lines[-1] += f" {line.strip()}"
+    found = notices.of_result(unpause.load(out))
+    told = [re.sub(" +", " ", line) for it in found.said for line in it.lines]
+    told = [line.replace("see manifest.json", "-v shows them") for line in told]
+    assert [re.sub(" +", " ", line) for line in lines] == told
+    assert any("more of kind" in line for line in told)
+    assert any(" at headroom=" in line for line in told)
+    assert any("in all 6 runs" in line for line in told)
