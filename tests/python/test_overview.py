@@ -371,3 +371,37 @@ jitter = "JITTER"
         assert (any(known), all(known)) == (True, not partly)
         legend = overview.of_sweep(Runs.of_sweep(table, "")).legend
         assert ("runs in which a link was congested" in legend) == partly
+
+
+def test_links_that_differ_are_named_and_not_compared() -> None:
+    a = rows("A", [1e6] * 3, congested_link="S0->H1", congested_share=0.2)
+    b = rows("A", [1e6] * 4, congested_link="leaf11->H22", congested_share=0.9)
+    found = overview.of_compared(["one", "two"], [Runs("", [], a), Runs("", [], b)])
+    assert [(head[:2]) for head in found.heads] == [("links", "paused"), ("link", "used")]
+    assert [row[1].mark for row in found.rows] == ["", ""]
+    assert found.legend == (
+        "Link: the most congested of each run, S0->H1 in one, leaf11->H22 in two. Nothing differs "
+        "beyond the noise of 3 to 4 seeds (t-test, 5 %)."
+    )
+    # Of one link they are compared.
+    for row in b:
+        row["congested_link"] = "S0->H1"
+    found = overview.of_compared(["one", "two"], [Runs("", [], a), Runs("", [], b)])
+    assert found.heads[1][:2] == ("S0->H1", "used")
+    assert [row[1].mark for row in found.rows] == ["-", "+"]
+    assert found.legend.startswith("Means over 3 to 4 seeds, ")
+
+
+def test_a_sweep_says_which_links_were_the_most_congested() -> None:
+    more = {"congested_share": 0.5}
+    found = overview.of_sweep(
+        Runs(
+            "",
+            ["x"],
+            [
+                *rows("A", [1e6], congested_link="S0->H1", x=1, **more),
+                *rows("A", [1e6], congested_link="S0->H2", x=2, **more),
+            ],
+        )
+    )
+    assert found.legend.startswith("Link: the most congested of each run, S0->H1 or S0->H2. ")

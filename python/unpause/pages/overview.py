@@ -55,6 +55,8 @@ class _Kind:
     always: bool = False
     #: Whether the best mean may be marked: not if rows reached it at the expense of another column.
     earned: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda _: True
+    #: What the number of a run is of: rows about different things are not compared.
+    about: Callable[[Mapping[str, Any]], Any] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,9 @@ def of_compared(names: Sequence[str], results: Sequence[Runs]) -> Overview:
             of = runs.of_scheme(scheme)
             groups += [((*_names(runs, group), name), group) for group in of]
     heads = ["scheme", *map(_axis, results[0].axes), "result"]
-    return _table(results[0].title, heads, groups, "watched")
+    each = [(name, _links(runs.rows)) for name, runs in zip(names, results, strict=True)]
+    links = ", ".join(f"{_listed(links, 'or')} in {name}" for name, links in each if links)
+    return _table(results[0].title, heads, groups, "watched", links=links)
 
 
 def _names(runs: Runs, group: Group) -> tuple[str, ...]:
@@ -258,7 +262,13 @@ def _kinds(link: str, watched: str) -> list[_Kind]:
         ),
         _Kind(("links", "paused"), column("paused_ns"), text.time_unit, earned=_without_losses),
         _Kind(("slowdown", "p99"), column("slowdown_p99"), _plain, earned=_all_done),
-        _Kind((link, "used"), _share, lambda _: (1.0, "%"), less_is_better=False),
+        _Kind(
+            (link, "used"),
+            _share,
+            lambda _: (1.0, "%"),
+            less_is_better=False,
+            about=column("congested_link"),
+        ),
         _Kind(("longest", "queue"), column("max_queue_bytes"), text.byte_unit),
         _Kind(("not", "done"), _unfinished, _plain),
         _Kind(("packets", "dropped"), column("dropped_packets"), _plain),
@@ -294,10 +304,12 @@ def _table(
     groups: Sequence[tuple[tuple[str, ...], Group]],
     watched: str,
     more: Sequence[_Kind] = (),
+    links: str = "",
 ) -> Overview:
+    """The table; `links` says where each link is the most congested, if that is not one."""
     rows = [row for _, group in groups for row in group.rows]
-    links = {row["congested_link"] for row in rows if row["congested_link"]}
-    link = links.pop() if len(links) == 1 else "busiest link"
+    every = _links(rows)
+    link = every[0] if len(every) == 1 else "link"
     kinds = [
         kind
         for kind in [*more, *_kinds(link if len(link) <= _LINK_NAME else "link", watched)]
@@ -309,10 +321,18 @@ def _table(
     legend = _legend([group for _, group in groups], cells)
     if any(0 < _congested(group) < len(group.rows) for _, group in groups):
         legend += " Utilisation: mean over the runs in which a link was congested."
-    if len(link) > _LINK_NAME and link != "busiest link":
+    if len(every) > 1:
+        links = links or _listed(every, "or")
+        legend = f"Link: the most congested of each run, {links}. {legend}"
+    elif len(link) > _LINK_NAME:
         legend = f"Link: {link}. {legend}"
     names = [names for names, _ in groups]
     return Overview(title, name_heads, names, heads, cells, legend.strip())
+
+
+def _links(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The links whose utilisation is known."""
+    return list(dict.fromkeys(row["congested_link"] for row in rows if row["congested_link"]))
 
 
 def _column(kind: _Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
@@ -356,6 +376,9 @@ def _marked(
             for i, group in enumerate(groups)
             if cells[i].value != "-" and (point is None or group.values == point)
         ]
+        measured = [row for i in at for row in groups[i].rows if kind.of(row) is not None]
+        if len({kind.about(row) for row in measured}) > 1:
+            continue
         for i, mark in _best_and_worst(kind, measure, [(i, groups[i], cells[i]) for i in at]):
             found[i] = Cell(cells[i].value, cells[i].half, mark)
     return found
@@ -392,15 +415,17 @@ def _best_and_worst(
 
 
 def _legend(groups: Sequence[Group], cells: Sequence[Sequence[Cell]]) -> str:
-    seeds = max((len(group.by_seed(_SEED)) for group in groups), default=0)
+    counts = [len(group.by_seed(_SEED)) for group in groups] or [0]
+    seeds = max(counts)
+    told = f"{seeds} seeds" if min(counts) == seeds else f"{min(counts)} to {seeds} seeds"
     if len(groups) < 2:
         return "Means over the seeds, ± half of the 95 % interval." if seeds > 1 else ""
     if seeds < 2:
         return "One seed: no best or worst is marked, because the noise is not known."
     if not any(cell.mark for row in cells for cell in row):
-        return f"Nothing differs beyond the noise of {seeds} seeds (t-test, 5 %)."
+        return f"Nothing differs beyond the noise of {told} (t-test, 5 %)."
     return (
-        f"Means over {seeds} seeds, ± half of the 95 % interval. + best, - worst, where the "
+        f"Means over {told}, ± half of the 95 % interval. + best, - worst, where the "
         "difference is beyond noise (t-test, 5 %)."
     )
 
