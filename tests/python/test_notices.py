@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pytest
+
 import unpause
 from conftest import Builder
+from unpause.commands import sweep as sweep_command
 from unpause.explanation import notices
+from unpause.sweeps import warned as warned_points
 
 
 def warned(run: int, scheme: str, message: str, **more: Any) -> dict[str, Any]:
@@ -101,9 +109,9 @@ def test_the_page_says_what_the_terminal_says(tmp_path: Path) -> None:
     file.write_text(SCENARIO)
     out = tmp_path / "out"
     program = "import sys; from unpause.cli import main; sys.exit(main())"
+    options = ["--seeds", "2", "--no-report", "--out", str(out)]
     done = subprocess.run(
-        [sys.executable, "-c", program, "run", str(file), "--seeds", "2", "--no-report"]
-        + ["--out", str(out)],
+        [sys.executable, "-c", program, "run", str(file), *options],
         capture_output=True,
         text=True,
         check=True,
@@ -123,3 +131,55 @@ def test_the_page_says_what_the_terminal_says(tmp_path: Path) -> None:
     assert any("more of kind" in line for line in told)
     assert any(" at headroom=" in line for line in told)
     assert any("in all 6 runs" in line for line in told)
+
+
+def swept(file: Path, out: Path) -> list[dict[str, Any]]:
+    unpause.sweep(file, {"pfc.xoff": ["64KB"]}, out=out, progress=False)
+    return json.loads((out / "sweep.json").read_text())["warnings"]
+
+
+def test_a_sweep_keeps_the_warnings_of_its_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "s.toml", tmp_path / "out"
+    file.write_text(SCENARIO)
+    said = swept(file, out)
+    # One value is swept beside the file's own: the runs are those of `unpause run`.
+    expected = notices.of_result(unpause.run(file, progress=False)).said
+    told = [notices.Said(**it) for it in said]
+    assert [it.where.replace("pfc.xoff=64 KB ", "") for it in told] == [it.where for it in expected]
+    messages = [it.message for it in expected if "more of kind" not in it.message]
+    assert [it.message for it in told if "more of kind" not in it.message] == messages
+    assert any("at pfc.xoff=64 KB headroom=2" in it.where for it in told)
+    # Of points that are kept from before they are the same.
+    before = (out / "sweep.parquet").stat().st_mtime_ns
+    assert swept(file, out) == said
+    assert (out / "sweep.parquet").stat().st_mtime_ns > before
+    arguments = [str(file), "--vary", "pfc.xoff=64KB", "--out", str(out)]
+    assert sweep_command.main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "2 of them kept from earlier" in printed
+    assert printed.count("warning: ") == len([it for it in told if not it.note])
+    assert printed.count("note: ") == len([it for it in told if it.note])
+    page = html.unescape((out / "report.html").read_text())
+    assert all(it.sentence in page for it in told)
+
+
+def test_warnings_of_a_sweep_that_are_none_are_refused(tmp_path: Path) -> None:
+    for found in ({}, [3], [{"where": "PFC"}], [{**asdict(notices.Said("", "odd")), "note": 1}]):
+        with pytest.raises(unpause.ResultError, match="not what a sweep writes"):
+            warned_points.read({"warnings": found or {"a": 1}}, "sweep.json")
+
+
+def test_of_very_many_points_the_rest_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warned_points, "_MOST", 3)
+    kept = warned_points.Warned()
+    for number in range(4):
+        point = pa.table({"scheme": ["PFC"]})
+        kept.add(str(number), warned_points.marked(point, [warned(0, "PFC", f"odd {number}")]))
+    rows = [{"run": run, "scheme": "PFC", "seed": run} for run in range(4)]
+    found = kept.grouped([(str(number), 1) for number in range(4)], rows, [])
+    assert found.warnings == [
+        *(f"PFC at seed={number}: odd {number}." for number in range(3)),
+        "more warnings than are kept: 1.",
+    ]

@@ -36,7 +36,7 @@ from unpause.explanation.notices import Notices
 from unpause.pages import explore, failures, markup, overview, textual
 from unpause.pages.overview import Overview
 from unpause.pages.summary import by_priority, summarise
-from unpause.sweeps import grouped
+from unpause.sweeps import grouped, warned
 
 if TYPE_CHECKING:
     from unpause.pages import drawing
@@ -189,8 +189,8 @@ def _draw(
             report.problems.append(f"Figure not drawn: {it.unknown}.")
         else:
             _note(report, it)
-        for warned in it.warned:
-            warnings.warn_explicit(*warned)
+        for heard in it.warned:
+            warnings.warn_explicit(*heard)
     if any(it.boxes for it in drawn):
         report.problems.append(
             "Some names have characters that no font on this machine has; figures show boxes. "
@@ -368,7 +368,7 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
         if drawn.uri:
             pictures.append(_Picture(drawn.name, drawn.title, drawn.uri))
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
-    report.notices.warnings = failed
+    report.notices = warned.read(about, "sweep.json")
     report.overview = overview.of_sweep(runs) if runs.rows else None
     beneath.write(staged.folder / "sweep.csv", sweep_csv.text(table))
     html = (
@@ -380,7 +380,8 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
             runs=runs,
             report=report,
             overview=markup.overview(report.overview) if report.overview else "",
-            warnings=failed,
+            failed=failed,
+            warnings=report.notices.warnings,
             pictures=pictures,
             summary=summarise(runs) if runs.rows else None,
             seeds=runs.seeds,

@@ -176,6 +176,8 @@ def _show(table: pa.Table, out: Path) -> None:
     except (ResultError, OSError) as error:
         print(f"warning: the report was not written: {error}", file=sys.stderr)
         return
+    for it in built.notices.said:
+        print("\n".join(printed.wrapped(line, columns) for line in it.lines))
     print("\n".join(report.closing(built, columns)))
 
 

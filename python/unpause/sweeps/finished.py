@@ -6,12 +6,18 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from unpause.sweeps.warned import Warned
+
 #: So many points are put together at a time.
 _BLOCK = 256
 
 
 class Finished:
-    """Tables by digest."""
+    """Tables by digest.
+
+    Attributes:
+        warned: The warnings of their runs.
+    """
 
     def __init__(self) -> None:
         self._loose: dict[str, pa.Table] = {}
@@ -19,6 +25,7 @@ class Finished:
         #: Where the rows of a digest begin, of all blocks one after the other, and how many.
         self._rows: dict[str, tuple[int, int]] = {}
         self._count = 0
+        self.warned = Warned()
 
     def __len__(self) -> int:
         return len(self._rows) + len(self._loose)
@@ -29,8 +36,14 @@ class Finished:
     def add(self, digest: str, table: pa.Table) -> None:
         """Keeps the rows of a point."""
         self._loose[digest] = table
+        self.warned.add(digest, table)
         if len(self._loose) >= _BLOCK:
             self._put_together()
+
+    def count(self, digest: str) -> int:
+        """How many rows a point has; 0 if it is not done."""
+        self._put_together()
+        return self._rows.get(digest, (0, 0))[1]
 
     def _put_together(self) -> None:
         if not self._loose:

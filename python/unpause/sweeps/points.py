@@ -26,6 +26,7 @@ from unpause.running import Scenario, run_native
 from unpause.statistics.percentiles import percentiles
 from unpause.sweeps.axes import Axis, points, split_key
 from unpause.sweeps.finished import Finished
+from unpause.sweeps.warned import marked
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,8 @@ def measure(
 
     try:
         native = _parse(text, origin)
-        return row_of(run_native(native, schemes=[scheme], threads=threads, progress=watch))
+        result = run_native(native, schemes=[scheme], threads=threads, progress=watch)
+        return marked(row_of(result), result.manifest.get("warnings", []))
     except ScenarioError as error:
         return Failure(f"{error.message}{f' (hint: {error.help})' if error.help else ''}")
     except _Stopped:

@@ -21,6 +21,8 @@ from unpause import schema
 from unpause.data import beneath, seals, staged
 from unpause.data.files import parquet, whole
 from unpause.errors import ResultError, SweepError
+from unpause.explanation.notices import Notices
+from unpause.sweeps import warned
 from unpause.sweeps.points import Plan, Point
 
 _POINTS = "points"
@@ -118,15 +120,22 @@ class Store:
             line = f"\n{hashlib.sha256(written).hexdigest()}  {name}\n"
             sums.write(line.encode("ascii"))
 
-    def finish(self, table: pa.Table, failed: dict[str, str]) -> None:
-        """Writes the table of all points."""
+    def finish(self, table: pa.Table, failed: dict[str, str], notices: Notices) -> None:
+        """Writes the table of all points, and what was odd about them."""
         if self.directory is None:
             return
         written = _encoded(table)
         beneath.write(self.directory / "sweep.parquet", written)
         files = {"sweep.parquet": hashlib.sha256(written).hexdigest()}
-        more = {"rows": table.num_rows, "failed": failed, "complete": not failed, "files": files}
-        self._tell(more)
+        self._tell(
+            {
+                "rows": table.num_rows,
+                "failed": failed,
+                "warnings": warned.told(notices),
+                "complete": not failed,
+                "files": files,
+            }
+        )
 
     def _tell(self, more: dict[str, Any]) -> None:
         assert self.directory is not None

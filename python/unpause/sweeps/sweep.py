@@ -27,6 +27,7 @@ from unpause.errors import SweepError
 from unpause.running import Scenario
 from unpause.sweeps import axes as axes_module
 from unpause.sweeps.finished import Finished
+from unpause.sweeps.grouped import Runs
 from unpause.sweeps.points import Failure, Plan, Point, measure
 from unpause.sweeps.store import Store
 
@@ -160,7 +161,10 @@ def _fill(
                 store.save(point, outcome)
             show(now(point.label))
     table = plan.assemble(done)
-    store.finish(table, failures)
+    runs = Runs.of_sweep(table)
+    rows = [(point.digest, done.count(point.digest)) for point in plan.points]
+    notices = done.warned.grouped(rows, runs.rows, runs.axes)
+    store.finish(table, failures, notices)
     if failures:
         raise PointsFailed(failures, table)
     return table
