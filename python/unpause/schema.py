@@ -113,6 +113,21 @@ LATER_STATISTICS = (
 )
 
 
+#: Columns of table `jobs` that a sweep's table has of each job: ``job.NAME.mean_ns``, ….
+OF_JOBS = ("mean_ns", "slowdown", "busbw_gbytes_s")
+
+
+def job_column(job: str, column: str) -> str:
+    """The name in a sweep's table of a column of :data:`OF_JOBS`."""
+    return f"job.{job}.{column}"
+
+
+def job_of(name: str) -> str:
+    """The job that a column of a sweep's table is of; empty if it is of none."""
+    start, _, column = name.rpartition(".")
+    return start.removeprefix("job.") if start.startswith("job.") and column in OF_JOBS else ""
+
+
 def strings(table: str, columns: Iterable[str]) -> list[str]:
     """Those of `columns` of `table` that hold strings."""
     held = {c.name for c in TABLES[table] if c.type == pa.string()}

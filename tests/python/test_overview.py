@@ -405,3 +405,34 @@ def test_a_sweep_says_which_links_were_the_most_congested() -> None:
         )
     )
     assert found.legend.startswith("Link: the most congested of each run, S0->H1 or S0->H2. ")
+
+
+def test_a_job_that_never_ends_an_iteration_is_worse_than_the_worst() -> None:
+    found = []
+    for last in (9e5, None):
+        each = [
+            row
+            for scheme, mean in (("A", 1e5), ("B", 5e5), ("C", last))
+            for row in rows(scheme, [0.0] * 3, **{"job.ar.mean_ns": mean})
+        ]
+        told = overview.of_sweep(Runs("", [], each, ["ar"]))
+        assert told.heads == [("ar", "iteration", "us")]
+        found.append([(row[0].value, row[0].mark) for row in told.rows])
+    assert found == [
+        [("100", "+"), ("500", ""), ("900", "-")],
+        [("100", "+"), ("500", ""), ("-", "")],
+    ]
+
+
+def test_what_many_runs_leave_out_is_said(builder: Builder) -> None:
+    for run in range(60):
+        builder.run("PFC", x=float(run))
+        builder.add("ports", run=run, scheme="PFC", node="S0", peer="H0", priority=3)
+    assert "victims" not in overview.of_result(builder.result()).scope
+    builder.run("PFC", x=60.0)
+    assert overview.of_result(builder.result()).scope == (
+        "Shown: one scheme under one workload. Not shown: which differences are noise (--seeds 5); "
+        "victims, utilisation, watched flows and sentences, because there are more than 60 runs "
+        "(unpause sweep has all but the sentences); other loads, thresholds and link rates "
+        "(unpause sweep)."
+    )

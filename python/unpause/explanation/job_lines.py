@@ -98,18 +98,6 @@ def unit_of(result: Result, axis: str) -> str:
     return str(sweeps[0].get("unit", "")) if sweeps else ""
 
 
-def iterations(result: Result) -> dict[str, dict[tuple[Any, ...], float]]:
-    """By job the mean of its iterations (ns), by scheme, swept values and seed."""
-    return {
-        job: {
-            (point.scheme, point.values, seed): mean
-            for point in points
-            for seed, mean in point.of("mean_ns").items()
-        }
-        for job, points in _jobs(result).items()
-    }
-
-
 def of_result(result: Result) -> list[str]:
     """A sentence for each job of a result, none if it has no jobs."""
     jobs = _jobs(result)

@@ -14,7 +14,7 @@ what not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,40 +23,19 @@ import pyarrow.compute as pc
 from unpause import text
 from unpause.data.result import Result
 from unpause.explanation import causes, held, job_lines, story, watched_lines
+from unpause.pages.columns import Kind, every_kind
 from unpause.statistics.intervals import mean_interval
-from unpause.sweeps.grouped import Group, Measure, Runs
+from unpause.sweeps.grouped import MOST_JOBS, Group, Measure, Runs
 from unpause.text import value_text
 
 #: A name of a link that is no longer than this heads its column.
 _LINK_NAME = 10
-#: At most this many jobs have a column.
-_MOST_JOBS = 3
 #: At most this many ports with a longest queue are named.
 _MOST_QUEUES = 3
 #: With more rows none is marked.
 _MOST_COMPARED = 60
 #: Means that differ by less of the larger one are as good as each other.
 _LEAST_APART = 0.02
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A column: what of a run, its head, and which numbers are better."""
-
-    head: tuple[str, str]
-    of: Callable[[Mapping[str, Any]], float | None]
-    unit: Callable[[float], tuple[float, str]]
-    less_is_better: bool = True
-    #: The sign before the mean of rows if that is a bound.
-    bound: Callable[[Sequence[Mapping[str, Any]]], str] = lambda _: ""
-    #: Whether bounds can be compared all the same.
-    bounds_count: bool = False
-    #: Whether it is shown although it is 0 in every row.
-    always: bool = False
-    #: Whether the best mean may be marked: not if rows reached it at the expense of another column.
-    earned: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda _: True
-    #: What the number of a run is of: rows about different things are not compared.
-    about: Callable[[Mapping[str, Any]], Any] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -115,7 +94,7 @@ def of_result(result: Result) -> Overview:
     asked = watched_lines.entries(told)
     heads = ["scheme", *map(_axis, runs.axes)]
     name = asked[0] if len(asked) == 1 else "watched"
-    found = _table(result.title, heads, groups, name, _of_jobs(result))
+    found = _table(result.title, heads, groups, name, jobs=runs.jobs)
     found.legend = " ".join(filter(None, [_longest_queues(result, runs), found.legend]))
     found.watched = watched
     found.jobs = job_lines.of_result(result)
@@ -159,11 +138,15 @@ def _listed(names: Sequence[str], last: str = "and") -> str:
 def of_sweep(runs: Runs) -> Overview:
     """The overview of a sweep."""
     groups = [(_names(runs, group), group) for group in runs.groups]
-    found = _table(runs.title, ["scheme", *map(_axis, runs.axes)], groups, "watched")
+    found = _table(
+        runs.title, ["scheme", *map(_axis, runs.axes)], groups, "watched", jobs=runs.jobs
+    )
     axes = ", ".join(runs.axes)
     found.scope = (
         f"Shown: what changes with {axes}; everything else is as in the scenario." if axes else ""
     )
+    if (more := len(runs.jobs) - MOST_JOBS) > 0:
+        found.scope += f" {more} more job{'s' if more > 1 else ''}: sweep.parquet."
     return found
 
 
@@ -177,7 +160,8 @@ def of_compared(names: Sequence[str], results: Sequence[Runs]) -> Overview:
     heads = ["scheme", *map(_axis, results[0].axes), "result"]
     each = [(name, _links(runs.rows)) for name, runs in zip(names, results, strict=True)]
     links = ", ".join(f"{_listed(links, 'or')} in {name}" for name, links in each if links)
-    return _table(results[0].title, heads, groups, "watched", links=links)
+    jobs = list(dict.fromkeys(job for runs in results for job in runs.jobs))
+    return _table(results[0].title, heads, groups, "watched", links, jobs)
 
 
 def _names(runs: Runs, group: Group) -> tuple[str, ...]:
@@ -190,112 +174,9 @@ def _axis(name: str) -> str:
     return text.key_text(name.rpartition(".")[2])
 
 
-def _share(row: Mapping[str, Any]) -> float | None:
-    share = row["congested_share"]
-    return None if share is None else 100 * share
-
-
 def _congested(group: Group) -> int:
     """In how many runs a link was congested."""
     return sum(row["congested_share"] is not None for row in group.rows)
-
-
-def _unfinished(row: Mapping[str, Any]) -> float | None:
-    return row["flows_sized"] - row["flows_completed"] if row["flows_sized"] else None
-
-
-def _plain(_: float) -> tuple[float, str]:
-    return 1.0, ""
-
-
-def _at_least(rows: Sequence[Mapping[str, Any]]) -> str:
-    return "" if all(row["victims_complete"] for row in rows) else ">="
-
-
-def _without_losses(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether links paused, or nothing was lost: no PAUSE is no merit where packets are lost."""
-    lost = any(_lost(row) for row in rows)
-    return not lost or any(row["paused_ns"] for row in rows)
-
-
-def _lost(row: Mapping[str, Any]) -> float:
-    return (row.get("dropped_packets") or 0) + (row.get("trimmed_packets") or 0)
-
-
-def _all_done(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether no flow was left that would have had a large slowdown."""
-    return not any(_unfinished(row) for row in rows)
-
-
-def _had_slowed(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether there was anything to recover from after the burst."""
-    return any(row["recovery_ns"] for row in rows)
-
-
-def _longer(rows: Sequence[Mapping[str, Any]]) -> str:
-    return "" if all(row["recovered"] for row in rows) else ">"
-
-
-def _kinds(link: str, watched: str) -> list[_Kind]:
-    def column(name: str) -> Callable[[Mapping[str, Any]], float | None]:
-        return lambda row: row[name]
-
-    def later(name: str) -> Callable[[Mapping[str, Any]], float | None]:
-        """Sweeps of versions before do not have it."""
-        return lambda row: row.get(name)
-
-    return [
-        _Kind(
-            ("victim", "flows"),
-            column("victim_flows"),
-            _plain,
-            bound=_at_least,
-            always=True,
-            earned=_without_losses,
-        ),
-        _Kind(
-            ("total", "wait"),
-            column("victim_wait_ns"),
-            text.time_unit,
-            bound=_at_least,
-            earned=_without_losses,
-        ),
-        _Kind(("links", "paused"), column("paused_ns"), text.time_unit, earned=_without_losses),
-        _Kind(("slowdown", "p99"), column("slowdown_p99"), _plain, earned=_all_done),
-        _Kind(
-            (link, "used"),
-            _share,
-            lambda _: (1.0, "%"),
-            less_is_better=False,
-            about=column("congested_link"),
-        ),
-        _Kind(("longest", "queue"), column("max_queue_bytes"), text.byte_unit),
-        _Kind(("not", "done"), _unfinished, _plain),
-        _Kind(("packets", "dropped"), column("dropped_packets"), _plain),
-        _Kind(("packets", "trimmed"), later("trimmed_packets"), _plain),
-        _Kind(("packets", "resent"), later("retransmitted_packets"), _plain),
-        _Kind((watched, "goodput"), column("watched_bps"), text.rate_unit, less_is_better=False),
-        _Kind(
-            ("recovers", "after"),
-            column("recovery_ns"),
-            text.time_unit,
-            bound=_longer,
-            bounds_count=True,
-            always=True,
-            earned=_had_slowed,
-        ),
-    ]
-
-
-def _of_jobs(result: Result) -> list[_Kind]:
-    """How long iterations of the first jobs took on average."""
-
-    def column(means: Mapping[tuple[Any, ...], float]) -> Callable[[Mapping[str, Any]], Any]:
-        axes = result.axes
-        return lambda row: means.get((row["scheme"], tuple(row[it] for it in axes), row["seed"]))
-
-    jobs = list(job_lines.iterations(result).items())[:_MOST_JOBS]
-    return [_Kind((job, "iteration"), column(means), text.time_unit) for job, means in jobs]
 
 
 def _table(
@@ -303,16 +184,17 @@ def _table(
     name_heads: list[str],
     groups: Sequence[tuple[tuple[str, ...], Group]],
     watched: str,
-    more: Sequence[_Kind] = (),
     links: str = "",
+    jobs: Sequence[str] = (),
 ) -> Overview:
     """The table; `links` says where each link is the most congested, if that is not one."""
     rows = [row for _, group in groups for row in group.rows]
     every = _links(rows)
     link = every[0] if len(every) == 1 else "link"
+    head = link if len(link) <= _LINK_NAME else "link"
     kinds = [
         kind
-        for kind in [*more, *_kinds(link if len(link) <= _LINK_NAME else "link", watched)]
+        for kind in every_kind(jobs, head, watched)
         if any(kind.of(row) or (kind.always and kind.of(row) is not None) for row in rows)
     ]
     columns = [_column(kind, [group for _, group in groups]) for kind in kinds]
@@ -335,7 +217,7 @@ def _links(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(row["congested_link"] for row in rows if row["congested_link"]))
 
 
-def _column(kind: _Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
+def _column(kind: Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
     """The unit, and the cells from top to bottom."""
     measure = Measure("", kind.of, str, kind.unit)
     intervals = [mean_interval(list(group.by_seed(measure).values())) for group in groups]
@@ -364,7 +246,7 @@ def _column(kind: _Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
 
 
 def _marked(
-    kind: _Kind, measure: Measure, groups: Sequence[Group], cells: Sequence[Cell]
+    kind: Kind, measure: Measure, groups: Sequence[Group], cells: Sequence[Cell]
 ) -> list[Cell]:
     """The cells with marks: schemes compete at the same swept values."""
     found = list(cells)
@@ -379,13 +261,15 @@ def _marked(
         measured = [row for i in at for row in groups[i].rows if kind.of(row) is not None]
         if len({kind.about(row) for row in measured}) > 1:
             continue
+        every = sum(point in (None, group.values) for group in groups)
         for i, mark in _best_and_worst(kind, measure, [(i, groups[i], cells[i]) for i in at]):
-            found[i] = Cell(cells[i].value, cells[i].half, mark)
+            if mark == "+" or not kind.missing_is_worst or len(at) == every:
+                found[i] = Cell(cells[i].value, cells[i].half, mark)
     return found
 
 
 def _best_and_worst(
-    kind: _Kind, measure: Measure, rows: Sequence[tuple[int, Group, Cell]]
+    kind: Kind, measure: Measure, rows: Sequence[tuple[int, Group, Cell]]
 ) -> list[tuple[int, str]]:
     if not 2 <= len(rows) <= _MOST_COMPARED:
         return []
@@ -430,7 +314,7 @@ def _legend(groups: Sequence[Group], cells: Sequence[Sequence[Cell]]) -> str:
     )
 
 
-_SEED = Measure("", lambda row: row["seed"], str, _plain)
+_SEED = Measure("", lambda row: row["seed"], str, lambda _: (1.0, ""))
 
 
 def _scope(result: Result, runs: Runs) -> str:
@@ -438,8 +322,15 @@ def _scope(result: Result, runs: Runs) -> str:
     missing = []
     if runs.seeds < 2:
         missing.append("which differences are noise (--seeds 5)")
-    missing += _uncounted(result, runs)
-    if not any(it.get("watch") is True for it in _traffic(result)):
+    untold = result.runs.num_rows > story.MOST_RUNS
+    if untold:
+        missing.append(
+            "victims, utilisation, watched flows and sentences, because there are more than "
+            f"{story.MOST_RUNS} runs (unpause sweep has all but the sentences)"
+        )
+    else:
+        missing += _uncounted(result, runs)
+    if not untold and not any(it.get("watch") is True for it in _traffic(result)):
         missing.append("a flow by name ([[traffic]] watch = true)")
     missing.append("other loads, thresholds and link rates (unpause sweep)")
     shown = f"{len(runs.schemes)} schemes" if len(runs.schemes) > 1 else "one scheme"

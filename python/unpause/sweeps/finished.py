@@ -12,6 +12,11 @@ from unpause.sweeps.warned import Warned
 _BLOCK = 256
 
 
+def _together(tables: Iterable[pa.Table]) -> pa.Table:
+    """One table; where not all have the same jobs, the others have null."""
+    return pa.concat_tables(tables, promote_options="default").combine_chunks()
+
+
 class Finished:
     """Tables by digest.
 
@@ -51,7 +56,7 @@ class Finished:
         for digest, table in self._loose.items():
             self._rows[digest] = self._count, table.num_rows
             self._count += table.num_rows
-        self._blocks.append(pa.concat_tables(self._loose.values()).combine_chunks())
+        self._blocks.append(_together(self._loose.values()))
         self._loose = {}
 
     def rows(self, digests: Iterable[str]) -> tuple[pa.Table | None, list[int]]:
@@ -66,5 +71,5 @@ class Finished:
                 of += [number] * count
         if not taken:
             return None, []
-        whole = pa.concat_tables(self._blocks).combine_chunks()
+        whole = _together(self._blocks)
         return whole.take(pa.array(taken, pa.int64())).combine_chunks(), of

@@ -12,8 +12,8 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,32 @@ MEASURES = (
 )
 
 
+#: At most this many jobs have columns.
+MOST_JOBS = 3
+
+
+@cache
+def _of_job(job: str) -> tuple[Measure, ...]:
+    """The measures of a job, in the order of :data:`unpause.schema.OF_JOBS`."""
+
+    def measured(column: str) -> Callable[[Mapping[str, Any]], float | None]:
+        # Another result may not have this job.
+        return lambda row: row.get(schema.job_column(job, column))
+
+    time, slowdown, bandwidth = map(measured, schema.OF_JOBS)
+    return (
+        Measure(f"{job} iteration", time, text.time, text.time_unit),
+        Measure(f"{job} slowdown", slowdown, lambda v: f"{v:.3g}", _plain),
+        Measure(
+            f"{job} bus bandwidth", bandwidth, lambda v: f"{v:.3g} GB/s", lambda _: (1.0, "GB/s")
+        ),
+    )
+
+
+def _jobs(table: pa.Table) -> list[str]:
+    return list(dict.fromkeys(filter(None, map(schema.job_of, table.column_names))))
+
+
 @dataclass(frozen=True)
 class Group:
     """The runs of one scheme at one combination of swept values."""
@@ -126,25 +152,27 @@ class Runs:
         title: Of the scenario.
         axes: What is swept, but the seed.
         rows: The runs.
+        jobs: The jobs by name.
     """
 
     title: str
     axes: list[str]
     rows: list[Mapping[str, Any]]
+    jobs: list[str] = field(default_factory=list)
 
     @classmethod
     def of_result(cls, result: Result) -> Runs:
         """The runs of a result, with the statistics of a sweep."""
-        return cls(
-            result.title, result.axes, [*map(result.named, points.row_of(result).to_pylist())]
-        )
+        table = points.row_of(result)
+        rows = [*map(result.named, table.to_pylist())]
+        return cls(result.title, result.axes, rows, _jobs(table))
 
     @classmethod
     def of_sweep(cls, table: pa.Table, title: str = "") -> Runs:
         """The runs of a sweep's table."""
         known = {c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)}
-        names = [name for name in table.column_names if name not in known]
-        return cls(title, names, table.to_pylist())
+        names = [n for n in table.column_names if n not in known and not schema.job_of(n)]
+        return cls(title, names, table.to_pylist(), _jobs(table))
 
     @cached_property
     def schemes(self) -> list[str]:
@@ -178,7 +206,10 @@ class Runs:
 
     def telling(self) -> list[Measure]:
         """The measures that some run has, and that are not 0 in all of them."""
-        return [m for m in MEASURES if any(m.of(row) for row in self.rows)]
+        jobs = [_of_job(job) for job in self.jobs[:MOST_JOBS]]
+        # First the iteration times of all, then the slowdowns, ….
+        every = [measure for each in zip(*jobs, strict=True) for measure in each]
+        return [m for m in (*every, *MEASURES) if any(m.of(row) for row in self.rows)]
 
     def varying(self) -> list[Measure]:
         """The measures that differ from group to group."""
@@ -249,8 +280,8 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
         if column.name in table.column_names:
             continue
         if column.name in schema.LATER_STATISTICS:
-            field = pa.field(column.name, column.type, column.nullable)
-            table = table.append_column(field, pa.nulls(table.num_rows, column.type))
+            missing = pa.field(column.name, column.type, column.nullable)
+            table = table.append_column(missing, pa.nulls(table.num_rows, column.type))
         else:
             raise ResultError(f"{file}: no column {column.name!r}: not the table of a sweep")
     return about, table

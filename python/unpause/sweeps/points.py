@@ -258,13 +258,28 @@ class _Stopped(Exception):
 
 
 def row_of(result: Result) -> pa.Table:
-    """The columns of `runs` but the number of the run, and statistics: a row for each run."""
+    """The columns of `runs` but the number of the run, statistics and jobs: a row for each run."""
     table = result.runs
     found = [statistics(Run(result, row["run"], row["scheme"], row)) for row in table.to_pylist()]
     for column in schema.STATISTICS:
         values = pa.array([f[column.name] for f in found], column.type)
         table = table.append_column(pa.field(column.name, column.type, column.nullable), values)
+    for name, values in _of_jobs(result).items():
+        field = pa.field(name, pa.float64(), True)
+        table = table.append_column(field, pa.array(values, pa.float64()))
     return table.drop_columns(["run"])
+
+
+def _of_jobs(result: Result) -> dict[str, list[float | None]]:
+    """By column what each run's jobs measured, as in :data:`unpause.schema.OF_JOBS`."""
+    runs = result.runs.column("run").to_pylist()
+    place = {run: at for at, run in enumerate(runs)}
+    found: dict[str, list[float | None]] = {}
+    for row in result.jobs.select(["run", "job", *schema.OF_JOBS]).to_pylist():
+        for column in schema.OF_JOBS:
+            values = found.setdefault(schema.job_column(row["job"], column), [None] * len(runs))
+            values[place[row["run"]]] = row[column]
+    return found
 
 
 def statistics(run: Run) -> dict[str, Any]:
