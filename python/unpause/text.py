@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable
 from typing import Any
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The name that may have been meant, as the end of a message; empty if none is near."""
+    by_letters = {it.lower(): it for it in known}
+    near = difflib.get_close_matches(name.lower(), by_letters, n=1)
+    return f"; did you mean {by_letters[near[0]]!r}?" if near else ""
 
 
 def time(ns: float) -> str:

@@ -110,12 +110,41 @@ def test_names_without_a_font_are_said_once(builder: Builder, tmp_path: Path) ->
     assert len(built.problems) == 1
 
 
-def test_report_names_what_it_does_not_know(builder: Builder, tmp_path: Path) -> None:
+def test_report_names_what_it_does_not_know(
+    builder: Builder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     builder.run("PFC")
-    builder.source = '[report]\nfigures = ["pcn-f22"]\nclaims = ["PCN-F222"]\n'
-    built = report.build(builder.write(tmp_path / "odd"))
-    assert len(built.problems) == 2
-    assert "no figure 'pcn-f22'; did you mean 'pcn-f2'?" in built.problems[1]
+    lines = ["[report]", "figures = [", '"irn",', '"pcn-f22",', "]", 'claims = ["pcn-f222"]']
+    builder.source = "\n".join(['title = "pcn-f22"', *lines])
+    builder.manifest["scenario"] = {"file": "mine.toml"}
+    path = builder.write(tmp_path / "odd")
+    built = report.build(path)
+    claims = (
+        "mine.toml:7: claims were not judged: no claims for experiment 'pcn-f222'; did you mean "
+        "'PCN-F2'?"
+    )
+    figure = "mine.toml:5: figure not drawn: no figure 'pcn-f22'; did you mean 'pcn-f2'?"
+    assert built.problems == [claims, figure]
+    # One that is known has nothing to show here.
+    [missed] = built.missed
+    assert missed.startswith("mine.toml:4: figure irn not drawn: ")
+    lines = report.closing(built, 2000)
+    assert lines[:3] == [f"warning: {claims}", f"warning: {figure}", f"note: {missed}"]
+    capsys.readouterr()
+    assert report.main([str(path), "--claims"]) == 0
+    assert " ".join(capsys.readouterr().out.split()) == claims
+
+
+def test_without_a_name_that_is_near_the_kinds_of_names_are_listed(
+    builder: Builder, tmp_path: Path
+) -> None:
+    builder.run("PFC")
+    builder.source = '[report]\nfigures = ["zzz"]\nclaims = ["QQ"]\n'
+    claims, figure = report.build(builder.write(tmp_path / "odd")).problems
+    assert "(known: CAP-…, DCQCN-…, " in claims
+    assert "(known: completions, " in figure
+    assert "pcn-f2" not in figure
+    assert figure.endswith(", and those of papers: unpause.figures.FIGURES)")
 
 
 def test_a_stretch_that_is_all_pause_is_no_darker_than_dark() -> None:

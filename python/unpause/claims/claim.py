@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 
 from unpause.claims import measuring, wording
 from unpause.claims.judges import JUDGEMENTS, LEAST_SEEDS, Check, Numbers, Verdict
-from unpause.claims.stated import ClaimsError, Stated, files, nearest, read
+from unpause.claims.stated import ClaimsError, Stated, files, read
 from unpause.claims.wording import labelled, listed, named, quantity
 from unpause.data.series import Unavailable
+from unpause.text import nearest
 
 if TYPE_CHECKING:
     from unpause.data.result import Result
@@ -113,6 +114,18 @@ class Claim:
     findings: list[Finding] = field(default_factory=list)
 
 
+class UnknownClaims(ClaimsError):
+    """No claims file knows an experiment.
+
+    Attributes:
+        experiment: Its name.
+    """
+
+    def __init__(self, experiment: str, hint: str) -> None:
+        self.experiment = experiment
+        super().__init__(f"no claims for experiment {experiment!r}{hint}")
+
+
 def judged(result: Result, experiments: Sequence[str] | None = None) -> list[Claim]:
     """Judge the claims that the scenario names, or those of `experiments` (``["PCN-F2"]``).
 
@@ -150,14 +163,17 @@ def evaluate(
     claims = []
     for experiment in experiments:
         if experiment not in known:
-            raise ClaimsError(
-                f"no claims for experiment {experiment!r}{nearest(experiment, known)} "
-                f"(known: {', '.join(known)})"
-            )
+            near = nearest(experiment, known)
+            raise UnknownClaims(experiment, near or f" (known: {', '.join(_short(known))})")
         claims += [
             _judge(result, c, other_reading) for c in every if c.id.partition(".")[0] == experiment
         ]
     return claims
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """The names of each paper as one, such as "PCN-…": there are more than a hundred."""
+    return list(dict.fromkeys(f"{name.partition('-')[0]}-…" for name in names))
 
 
 def _naming(claims_files: Sequence[Path], experiments: Sequence[str]) -> list[Path]:

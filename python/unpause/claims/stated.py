@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from unpause import papers
 from unpause.claims.judges import MARGIN, Check
 from unpause.metrics import METRICS
 from unpause.metrics.sweep import Sweep
+from unpause.text import nearest
 
 
 class ClaimsError(Exception):
@@ -259,9 +259,3 @@ def _known(data: Iterable[str], known: Iterable[str], where: str) -> None:
     for key in data:
         if key not in known:
             raise ClaimsError(f"{where}: unknown key {key!r}{nearest(key, known)}")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The name that may have been meant, as the end of a message."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -28,7 +28,7 @@ from unpause.claims import verdicts
 from unpause.claims.claim import Claim, ClaimsError, Verdict, judged
 from unpause.claims.verdicts import counts_text
 from unpause.commands import sweep_csv
-from unpause.data import beneath
+from unpause.data import beneath, places
 from unpause.data.result import Result, ResultError, load
 from unpause.data.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
 from unpause.explanation import notices, sentences
@@ -55,6 +55,8 @@ class Report:
         files: Their files, relative to the result directory.
         skipped: Names of figures with nothing to show, and why.
         undrawn: Names of figures that failed, and why.
+        missed: Those in `skipped` that the scenario asks for: place, name and why.
+        unjudged: Why no claims were judged although the scenario names some.
         problems: What could not be done at all, one sentence each.
         overview: The table that it opens with; None of a sweep whose points all failed.
         sentences: Scheme and what it came to.
@@ -67,6 +69,8 @@ class Report:
     files: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     undrawn: dict[str, str] = field(default_factory=dict)
+    missed: list[str] = field(default_factory=list)
+    unjudged: str = ""
     problems: list[str] = field(default_factory=list)
     overview: Overview | None = None
     sentences: list[tuple[str, str]] = field(default_factory=list)
@@ -122,7 +126,9 @@ def _build(
     try:
         report.claims = judged(result)
     except ClaimsError as error:
-        report.problems.append(f"Claims were not judged: {error}.")
+        place = places.of_report(result, getattr(error, "experiment", ""))
+        report.unjudged = f"{place}claims were not judged: {error}"
+        report.problems.append(report.unjudged)
     verdicts.write(report.claims, staged.folder)
     report.overview = overview.of_result(result)
     report.sentences = sentences.of_result(result)
@@ -133,7 +139,7 @@ def _build(
     report.notices = notices.of_result(result)
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.of_result(result)])]
-    pictures = _draw(result, names, report, names if png else own, staged.folder)
+    pictures = _draw(result, names, report, png, staged.folder)
     runs = grouped.Runs.of_result(result)
     html = (
         _environment()
@@ -161,12 +167,13 @@ def _draw(
     result: Result,
     names: Sequence[str],
     report: Report,
-    as_png: Sequence[str],
+    png: bool,
     place: Path,
 ) -> list[_Picture]:
-    """Draws `names` into a folder in `place`, the first of them and `as_png` as PNG, too.
+    """Draws `names` into a folder in `place`; with `png` all as PNG, too.
 
-    The interactive page is written at the same time.
+    Without, the first of them and those that the scenario names. The interactive page is written at
+    the same time.
     """
     from unpause.pages import drawing
 
@@ -181,12 +188,17 @@ def _draw(
 
     folder = place / "figures"
     folder.mkdir()
-    drawn, [no_page] = drawing.of_report(result, folder, names, as_png, [page])
+    own = result.scenario.get("report", {}).get("figures", [])
+    drawn, [no_page] = drawing.of_report(result, folder, names, names if png else own, [page])
     for it in drawn:
         if it.nothing:
             report.skipped[it.title] = it.nothing
+            if it.name in own:
+                place = places.of_report(result, it.name)
+                report.missed.append(f"{place}figure {it.name} not drawn: {it.nothing}")
         elif it.unknown:
-            report.problems.append(f"Figure not drawn: {it.unknown}.")
+            place = places.of_report(result, it.name)
+            report.problems.append(f"{place}figure not drawn: {it.unknown}")
         else:
             _note(report, it)
         for heard in it.warned:
@@ -310,7 +322,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.quiet:
         return 0
     if options.claims:
-        print(claims_text(built.claims, columns) or "The scenario names no claims.")
+        otherwise = built.unjudged or "The scenario names no claims."
+        print(claims_text(built.claims, columns) or printed.wrapped(otherwise, columns))
         return 0
     print("\n".join(closing(built, columns)))
     return 0
@@ -318,7 +331,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def closing(built: Report, columns: int) -> list[str]:
     """The last lines of a command: problems, then the files to look at."""
-    lines = [f"warning: {problem}" for problem in built.problems]
+    lines = [printed.wrapped(f"warning: {problem}", columns) for problem in built.problems]
+    for asked in built.missed:
+        lines.append(printed.wrapped(f"note: {asked}", columns))
     folder = built.path.parent
     if built.drawn:
         lines.append(f"picture: {folder / 'figures' / built.drawn[0]}.png")

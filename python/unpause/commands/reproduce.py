@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import difflib
 import os
 import sys
 import tomllib
@@ -29,6 +28,7 @@ from unpause.data import beneath, staged
 from unpause.data.result import Result, ResultError, load
 from unpause.errors import ScenarioError
 from unpause.explanation import notices
+from unpause.text import nearest
 
 
 class ReproduceError(Exception):
@@ -84,9 +84,7 @@ def select(what: str) -> tuple[str, list[Experiment]]:
 
 
 def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{hint} (known: {', '.join(known)})"
+    return f"{nearest(name, known)} (known: {', '.join(known)})"
 
 
 def reduce(scenario: Mapping[str, Any], quick: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ the others are of a paper's experiments. A figure that has nothing to show raise
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from pathlib import Path
@@ -24,6 +23,7 @@ from unpause.data.schemes import TooMany
 from unpause.data.series import Unavailable
 from unpause.figures.registry import FIGURES, Drawing, add, draws
 from unpause.figures.style import NothingToDraw, plain_powers, style
+from unpause.text import nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +45,9 @@ __all__ = [
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
+
+#: Those of no paper: :data:`GENERIC`, and others that are drawn where a scenario asks for them.
+OF_ANY = tuple(FIGURES)
 
 for _paper, _folder in papers.folders().items():
     for _module in pkgutil.iter_modules([str(_folder)]):
@@ -75,9 +78,10 @@ def draw(result: Result, name: str) -> Figure:
         NothingToDraw: the result lacks what the figure shows.
     """
     if name not in FIGURES:
-        near = difflib.get_close_matches(name, FIGURES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no figure {name!r}{hint} (known: {', '.join(FIGURES)})")
+        hint = nearest(name, FIGURES) or (
+            f" (known: {', '.join(OF_ANY)}, and those of papers: unpause.figures.FIGURES)"
+        )
+        raise KeyError(f"no figure {name!r}{hint}")
     with style():
         try:
             return FIGURES[name].function(result)
