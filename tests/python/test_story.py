@@ -197,6 +197,25 @@ def test_flows_that_were_even_all_the_time_are_so_from_the_start(builder: Builde
     assert "; 2 of the 3 recorded flows shared their link fairly from the start (Jain" in said
 
 
+def test_a_recorded_flow_that_has_ended_has_no_share_any_more(builder: Builder) -> None:
+    run = builder.run("PFC")
+    builder.rows["runs"][run]["simulated_ns"] = 10 * MS
+    for name in ("H0->S0", "H1->S0", "H2->S0", "S0->R0"):
+        link(builder, run, name)
+    time = np.arange(0, 10.001, 0.05)
+    for flow, (until, gbps) in enumerate(((10, 10.0), (10, 20.0), (4, 10.0))):
+        more = {"size_bytes": 5_000_000, "fct_ns": 4 * MS} if until < 10 else {}
+        builder.flow(run, f"F{flow}", src=f"H{flow}", start_ns=0.0, **more)
+        own = time[time <= until]
+        builder.flow_rates(run, f"F{flow}", own, np.full(len(own), gbps), flow_id=flow)
+    # Jain's index of 10 and 20 is 30^2 / (2 (10^2 + 20^2)) = 0.9.
+    said = sentences.of_run(story.tell(builder.only_run()))
+    assert (
+        "2 of the 3 recorded flows did not converge to fair shares of their link within 6.00 ms "
+        "after the last other flow ended (4.00 ms)"
+    ) in said
+
+
 def test_drops_and_a_deadlock_are_told(builder: Builder) -> None:
     run = two_switches(builder)
     builder.rows["runs"][run] |= {"dropped_packets": 1_234, "deadlock_began_ns": 3 * MS}

@@ -11,7 +11,7 @@
   they had a message under way.
 - *Fair*: Jain's index of the goodputs of recorded flows that share a link and a priority, and
   have no limit of their own, is at least 0.95 from
-  then on; counted from the last start or end of any flow.
+  then on; counted from the last start or end of any flow, of the flows that have not ended by then.
 """
 
 from __future__ import annotations
@@ -399,7 +399,12 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
         or reroutes.begun_by(run, run.row["simulated_ns"])
     ):
         return None
-    ours = flows.filter(pc.is_in(flows.column("flow_id"), pa.array(recorded, pa.uint32())))
+    start, end = series.column(flows, "start_ns"), lives.ends_ns(run, flows)
+    last = end[end < run.row["simulated_ns"]]
+    since = float(np.max(np.concatenate([start, last])))
+    # Those that have ended by then share nothing any more.
+    ours = flows.filter(pa.array(end > since))
+    ours = ours.filter(pc.is_in(ours.column("flow_id"), pa.array(recorded, pa.uint32())))
     ours = ours.filter(pc.invert(pc.is_in(ours.column("traffic"), _with_limits(run, ours))))
     sharing: list[int] = []
     for priority in pc.unique(ours.column("priority")).to_pylist():
@@ -411,9 +416,6 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
             sharing = max(sharing, together, key=len)
     if len(sharing) < 2:
         return None
-    start = series.column(flows, "start_ns")
-    end = start + series.column(flows, "fct_ns")
-    since = float(np.max(np.concatenate([start, end[~np.isnan(end)]])))
     mine = np.isin(series.column(flows, "flow_id"), sharing)
     event = "start" if since in start[mine] else "started" if since in start else "ended"
     table = run.table("flow_series")
