@@ -103,6 +103,9 @@ def test_the_summary_marks_what_is_within_noise(builder: Builder) -> None:
     summary = summarise(Runs.of_result(seeds(builder, 1.01, 0.2).result()))
     column = summary.heads.index("FCT mean")
     assert column in summary.noise[1]
+    # Equal numbers differ no more than that.
+    assert column in summarise(Runs.of_result(seeds(Builder(), 1, 0).result())).noise[1]
+    assert not any(summarise(Runs.of_result(seeds(Builder(), 1, 0, count=1).result())).noise)
     clear = summarise(Runs.of_result(seeds(Builder(), 1.5, 0.01).result()))
     assert column not in clear.noise[1]
     assert "±" in clear.rows[1][column]

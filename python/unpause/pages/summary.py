@@ -23,7 +23,8 @@ class Summary:
     Attributes:
         heads: What stands in the columns.
         rows: Their cells.
-        noise: By row the columns whose numbers differ from the first scheme's by chance only.
+        noise: By row the columns whose numbers do not differ from the first scheme's, or by chance
+            only.
         apart: By row the columns whose numbers differ by more than seeds explain, where that is
             what the table is about.
     """
@@ -50,7 +51,8 @@ def summarise(runs: Runs) -> Summary:
         row += [str(len(group.rows))] if several else []
         base = first.get(group.values)
         apart = [group.against(base, m) if base and base is not group else None for m in measures]
-        noise.append({len(row) + i for i, d in enumerate(apart) if d is not None and d.noise})
+        within = [d is not None and d.known and (d.noise or d.same) for d in apart]
+        noise.append({len(row) + i for i, alike in enumerate(within) if alike})
         rows.append([*row, *(cell(group, m) for m in measures)])
     return Summary(heads, rows, noise)
 
