@@ -16,7 +16,7 @@ from conftest import MS, Builder, Opened
 from unpause import ResultError
 from unpause.commands import compare, report, sweep_csv
 from unpause.commands import sweep as sweep_command
-from unpause.pages import textual
+from unpause.pages import textual, unlike
 from unpause.pages.summary import Summary, summarise
 from unpause.statistics import student
 from unpause.statistics.intervals import difference, mean_interval
@@ -309,3 +309,38 @@ def test_a_result_with_a_sweep_of_its_own_has_groups() -> None:
     runs = Runs.of_result(result)
     assert [(g.scheme, len(g.rows)) for g in runs.groups] == [("PFC", 2), ("PFC+DCQCN", 2)]
     assert runs.groups[0].by_seed(FCT).keys() == {1, 2}
+
+
+def test_keys_that_differ_between_scenarios_are_named(tmp_path: Path) -> None:
+    made = []
+    for name, changed in (
+        ("one", 'duration = "1ms"\n[topology]\nbuilder = "star"\n'),
+        ("two", 'duration = "2ms"\n[topology]\nbuilder = "star"\n[pfc]\nxoff = "64KB"\n'),
+        ("three", 'duration = "1ms"\n[topology]\nbuilder = "star"\n'),
+    ):
+        builder = seeds(Builder(), 1.5, 0.01, count=2)
+        size = "2KB" if name == "two" else "1KB"
+        builder.source = (
+            f'title = "{name}"\n{changed}[[traffic]]\nname = "a"\nsize = "{size}"\n'
+            '[[traffic]]\nname = "b"\n'
+        )
+        made.append(builder.write(tmp_path / name))
+    results = [unpause.load(path) for path in made]
+    assert unlike.scenarios(["one", "two", "three"], results) == [
+        "The scenario of two differs from that of one in duration, traffic.a.size, pfc."
+    ]
+    # A sweep keeps no text of its scenario.
+    assert unlike.scenarios(["one", "two"], [results[0], None]) == []
+
+
+def test_the_command_names_the_keys_that_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for duration in ("1ms", "2ms"):
+        made = seeds(Builder(), 1.5, 0.01, count=2)
+        made.source = f'title = "t"\nduration = "{duration}"\n'
+        paths.append(str(made.write(tmp_path / duration)))
+    assert compare.main([*paths, "--differences", "--width", "200"]) == 0
+    said = "The scenario of 2ms differs from that of 1ms in duration.\nPFC, 2ms against 1ms: "
+    assert said in capsys.readouterr().out

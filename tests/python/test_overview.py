@@ -436,3 +436,23 @@ def test_what_many_runs_leave_out_is_said(builder: Builder) -> None:
         "(unpause sweep has all but the sentences); other loads, thresholds and link rates "
         "(unpause sweep)."
     )
+
+
+def test_results_are_compared_point_by_point() -> None:
+    def of(values: Sequence[int]) -> Runs:
+        every = [row for x in values for row in rows("A", [1e6], **{"pfc.xoff_bytes": 1000 * x})]
+        return Runs("", ["pfc.xoff_bytes"], every)
+
+    found = overview.of_compared(["one", "two"], [of([32, 64, 128]), of([64, 256])])
+    assert found.names == [
+        ("A", "32 KB", "one"),
+        ("A", "64 KB", "one"),
+        ("A", "64 KB", "two"),
+        ("A", "128 KB", "one"),
+        ("A", "256 KB", "two"),
+    ]
+    assert found.scope == (
+        "Not in all results, and not compared: A pfc.xoff 32 KB, A pfc.xoff 128 KB (one); "
+        "A pfc.xoff 256 KB (two)."
+    )
+    assert overview.of_compared(["one", "two"], [of([64]), of([64])]).scope == ""

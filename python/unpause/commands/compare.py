@@ -18,10 +18,10 @@ from pathlib import Path
 from unpause import printed, text
 from unpause.data.result import load
 from unpause.errors import ResultError
-from unpause.pages import explore, overview, textual
+from unpause.pages import explore, overview, textual, unlike
 from unpause.pages.summary import Summary
 from unpause.statistics.intervals import Difference
-from unpause.sweeps.grouped import Group, Measure, Runs, is_sweep, read
+from unpause.sweeps.grouped import Group, Measure, Runs, is_sweep, read_sweep
 from unpause.text import value_text
 
 
@@ -139,7 +139,8 @@ def page(names: Sequence[str], directories: Sequence[Path]) -> str:
             )
     loaded = {name: load(at) for name, at in zip(names, directories, strict=True)}
     results = [Runs.of_result(result) for result in loaded.values()]
-    differences = compared(names, results), verdicts(names, results)
+    lines = [*unlike.scenarios(names, list(loaded.values())), *verdicts(names, results)]
+    differences = compared(names, results), lines
     return explore.in_one_file(explore.Explored(loaded, differences), report=False)
 
 
@@ -177,21 +178,25 @@ def _refuse(names: Sequence[str], out: Path, force: bool) -> None:
 
 
 def _lines(names: Sequence[str], options: argparse.Namespace, columns: int) -> Iterator[str]:
-    results = [read(directory) for directory in options.directories]
+    loaded = [None if is_sweep(it) else load(it) for it in options.directories]
+    results = [
+        read_sweep(directory) if result is None else Runs.of_result(result)
+        for directory, result in zip(options.directories, loaded, strict=True)
+    ]
     summary = compared(names, results)
     if len(results) > 1:
         found = overview.of_compared(names, results)
-    elif is_sweep(options.directories[0]):
+    elif loaded[0] is None:
         found = overview.of_sweep(results[0])
     else:
-        found = overview.of_result(load(options.directories[0]))
+        found = overview.of_result(loaded[0])
     yield textual.overview(found, columns)
     if not options.differences:
         yield ""
         yield textual.table(summary, columns)
     if len(results) > 1:
         yield ""
-        for line in verdicts(names, results):
+        for line in [*unlike.scenarios(names, loaded), *verdicts(names, results)]:
             yield printed.wrapped(line, columns)
 
 

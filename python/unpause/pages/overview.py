@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from unpause import text
 from unpause.data.result import Result
 from unpause.explanation import causes, held, job_lines, story, watched_lines
+from unpause.pages import unlike
 from unpause.pages.columns import Kind, every_kind
 from unpause.statistics.intervals import mean_interval
 from unpause.sweeps.grouped import MOST_JOBS, Group, Measure, Runs
@@ -152,16 +153,21 @@ def of_sweep(runs: Runs) -> Overview:
 
 def of_compared(names: Sequence[str], results: Sequence[Runs]) -> Overview:
     """The overview of several results: schemes of one name one below the other."""
+    every = [(group.scheme, group.values) for runs in results for group in runs.groups]
+    schemes = list(dict.fromkeys(scheme for runs in results for scheme in runs.schemes))
     groups = []
-    for scheme in dict.fromkeys(scheme for runs in results for scheme in runs.schemes):
+    # Rows of the same swept values one below the other.
+    for key in sorted(dict.fromkeys(every), key=lambda key: schemes.index(key[0])):
         for name, runs in zip(names, results, strict=True):
-            of = runs.of_scheme(scheme)
+            of = [group for group in runs.groups if (group.scheme, group.values) == key]
             groups += [((*_names(runs, group), name), group) for group in of]
     heads = ["scheme", *map(_axis, results[0].axes), "result"]
     each = [(name, _links(runs.rows)) for name, runs in zip(names, results, strict=True)]
     links = ", ".join(f"{_listed(links, 'or')} in {name}" for name, links in each if links)
     jobs = list(dict.fromkeys(job for runs in results for job in runs.jobs))
-    return _table(results[0].title, heads, groups, "watched", links, jobs)
+    found = _table(results[0].title, heads, groups, "watched", links, jobs)
+    found.scope = unlike.points(names, results)
+    return found
 
 
 def _names(runs: Runs, group: Group) -> tuple[str, ...]:

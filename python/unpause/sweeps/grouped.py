@@ -92,6 +92,7 @@ MEASURES = (
     Measure("notified", _column("notifications"), text.count, _plain),
     Measure("dropped", _column("dropped_packets"), text.count, _plain),
     Measure("goodput", _goodput_bps, text.rate, text.rate_unit),
+    Measure("watched goodput", _column("watched_bps"), text.rate, text.rate_unit),
 )
 
 

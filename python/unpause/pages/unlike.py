@@ -1,0 +1,73 @@
+"""What else differs between results that are compared: keys of their scenarios, swept values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from unpause.data.result import Result
+from unpause.sweeps.grouped import Runs
+from unpause.text import key_text, value_text
+
+#: So many are named.
+_MOST = 6
+#: Tables that say nothing of what is simulated, or are compared by other means.
+_ASIDE = ("title", "source", "report", "scheme", "sweep", "seed")
+
+
+def scenarios(names: Sequence[str], results: Sequence[Result | None]) -> list[str]:
+    """A sentence for each result whose scenario is not the first one's; None is of a sweep."""
+    found = []
+    first = results[0]
+    for name, result in zip(names[1:], results[1:], strict=True):
+        if first is None or result is None:
+            continue
+        keys = list(_keys(first.scenario, result.scenario))
+        if keys:
+            found.append(f"The scenario of {name} differs from that of {names[0]} in {_few(keys)}.")
+    return found
+
+
+def points(names: Sequence[str], results: Sequence[Runs]) -> str:
+    """Which schemes and swept values not all results have; empty if all have the same."""
+    each = [{(group.scheme, group.values) for group in runs.groups} for runs in results]
+    parts = []
+    for name, runs, own in zip(names, results, each, strict=True):
+        alone = [
+            _point(runs.axes, group.scheme, group.values)
+            for group in runs.groups
+            if (group.scheme, group.values) in own.difference(set.intersection(*each))
+        ]
+        if alone:
+            parts.append(f"{_few(alone)} ({name})")
+    return f"Not in all results, and not compared: {'; '.join(parts)}." if parts else ""
+
+
+def _point(axes: Sequence[str], scheme: str, values: Sequence[Any]) -> str:
+    each = (f"{key_text(a)} {value_text(a, v)}" for a, v in zip(axes, values, strict=True))
+    return " ".join([scheme, *each])
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _MOST
+    return ", ".join(names[:_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _keys(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """Paths of the values that differ; a table that one of them lacks as a whole."""
+    one, other = _by_name(one), _by_name(other)
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        if one != other:
+            yield path
+        return
+    for key in dict.fromkeys([*one, *other]):
+        if path or key not in _ASIDE:
+            yield from _keys(one.get(key), other.get(key), f"{path}.{key}" if path else str(key))
+
+
+def _by_name(value: Any) -> Any:
+    """A list of tables that have names as a table of them."""
+    if not isinstance(value, list) or not value:
+        return value
+    named = [isinstance(it, Mapping) and "name" in it for it in value]
+    return {str(it["name"]): it for it in value} if all(named) else value
