@@ -108,13 +108,16 @@ pub(crate) fn unique(
     name: Spanned<String>,
     what: &str,
 ) -> Checked<()> {
-    if let Some(first) = names.iter().find(|first| first.get_ref() == name.get_ref()) {
+    if let Some(other) = names.iter().find(|it| it.get_ref() == name.get_ref()) {
+        let mut places = [other.span(), name.span()];
+        places.sort_by_key(|it| it.start);
+        let [first, second] = places;
         return Problem::new(format!(
             "two entries of `{what}` have the name `{}`",
             name.get_ref()
         ))
-        .at(name.span(), "the second")
-        .at(first.span(), "the first")
+        .at(second, "the second")
+        .at(first, "the first")
         .err();
     }
     names.push(name);
