@@ -1,5 +1,6 @@
 //! The commands that are neither long nor Python's.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::{fs, io};
 
@@ -42,11 +43,11 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                 say.tell(&text::wrapped(&said, text::columns()));
                 for it in programs(&scenario) {
                     let said = format!(
-                        "   job {}: {} ranks, {} operations; {} messages, {} B an iteration\n",
+                        "   job {}: {}, {}; {}, {} B an iteration\n",
                         it["job"].as_str().unwrap_or_default(),
-                        it["ranks"],
-                        it["operations"],
-                        it["messages"],
+                        several(&it["ranks"], "rank", "ranks"),
+                        several(&it["operations"], "operation", "operations"),
+                        several(&it["messages"], "message", "messages"),
                         it["bytes"],
                     );
                     say.tell(&text::wrapped(&said, text::columns()));
@@ -107,20 +108,27 @@ fn sound(file: &str, scenario: &Scenario) -> String {
     let first = &runs[0];
     let mut schemes: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
     schemes.dedup();
-    let (of_runs, entries) = (runs.len(), first.names.traffic.len());
+    let jobs = first.names.jobs.len();
+    let entries = first.names.traffic.len() - jobs;
+    let traffic = (entries > 0).then(|| several(entries, "traffic entry", "traffic entries"));
+    let jobs = (jobs > 0).then(|| several(jobs, "job", "jobs"));
+    let sent: Vec<String> = traffic.into_iter().chain(jobs).collect();
     format!(
-        "{file}: ok: {of_runs} {} ({}); {} nodes, {} links, {entries} {}; {} simulated\n",
-        if of_runs == 1 { "run" } else { "runs" },
+        "{file}: ok: {} ({}); {} nodes, {} links, {}; {} simulated\n",
+        several(runs.len(), "run", "runs"),
         schemes.join(", "),
         first.config.fabric.nodes.len(),
         first.config.fabric.links.len(),
-        if entries == 1 {
-            "traffic entry"
-        } else {
-            "traffic entries"
-        },
+        sent.join(", "),
         first.config.stop,
     )
+}
+
+/// A number of things, with the word for them.
+fn several(number: impl Display, one: &str, more: &str) -> String {
+    let number = number.to_string();
+    let word = if number == "1" { one } else { more };
+    format!("{number} {word}")
 }
 
 /// `unpause open`

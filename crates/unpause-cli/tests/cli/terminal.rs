@@ -121,6 +121,39 @@ fn a_chakra_trace_is_validated_by_itself() {
 }
 
 #[test]
+fn validate_counts_what_a_scenario_sends() {
+    let place = workplace();
+    let ring = "num_ranks 2\nrank 0 {\nsend 9b to 1\n}\nrank 1 {\nrecv 9b from 0\n}\n";
+    fs::write(place.path().join("one.goal"), ring).unwrap();
+    let (head, _) = SCENARIO.split_once("[[traffic]]").expect("it has some");
+    let job = "[[job]]\nname = \"J\"\nranks = \"H0..H1\"\ngoal = \"one.goal\"\n";
+    for (name, file) in [
+        ("job.toml", format!("{head}{job}")),
+        (
+            "both.toml",
+            format!("{SCENARIO}{job}{}", job.replace('J', "K")),
+        ),
+    ] {
+        fs::write(place.path().join(name), file).unwrap();
+    }
+    let said = |name| text(&unpause(place.path(), &["validate", name]).stdout);
+    let of_job = said("job.toml");
+    assert!(of_job.contains(" links, 1 job; "), "{of_job}");
+    let line = "   job J: 2 ranks, 2 operations; 1 message, 9 B an iteration\n";
+    assert!(of_job.contains(line), "{of_job}");
+    let of_both = said("both.toml");
+    assert!(
+        of_both.contains(" links, 1 traffic entry, 2 jobs; "),
+        "{of_both}"
+    );
+    let of_traffic = said("two.toml");
+    assert!(
+        of_traffic.contains(" links, 1 traffic entry; "),
+        "{of_traffic}"
+    );
+}
+
+#[test]
 fn list_and_validate_answer_on_standard_output() {
     let place = workplace();
     let list = text(&unpause(place.path(), &["list"]).stdout);
