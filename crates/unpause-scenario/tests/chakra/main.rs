@@ -133,13 +133,15 @@ fn what_has_no_effect_is_named() {
             .attribute("comm_priority", number(7, 1))
             .name("give"),
     ];
+        // It is for process groups.
+        Node::groups(5, r#"[{"pg_name": "1", "ranks": [0, 1]}]"#),
     let second = vec![Node::receive(0, (0, 1), 10, 0)];
     let read = parse(vec![trace(&first), trace(&second)]).expect("it is good");
     assert_eq!(
         read.notes,
         [
-            "1 memory node: takes no time; only the order counts",
-            "1 metadata node: takes no time; only the order counts",
+            "1 memory node: no time; only the order counts",
+            "1 metadata node: no time; only the order counts",
             "1 compute node without a duration: 1 ns, as in astra-sim without its roofline model",
             "1 compute node with num_ops: the duration counts; astra-sim's roofline model needs rates of a GPU and its memory, which no key states",
             "1 node with comm_priority: `priority` of the job counts",
@@ -148,9 +150,16 @@ fn what_has_no_effect_is_named() {
     );
     assert_eq!(
         read.labels,
-        ["process_group:init", "memory", "compute", "give", "receive"]
+        [
+            "process_group:init",
+            "memory",
+            "compute",
+            "give",
+            "metadata",
+            "receive"
+        ]
     );
-    assert_eq!((read.program.count(), read.program.bytes()), (5, 10));
+    assert_eq!((read.program.count(), read.program.bytes()), (6, 10));
 }
 
 /// What is said of a first trace beside a second that is good.

@@ -61,6 +61,7 @@ pub(super) struct Counts {
     pub sent_bytes: u64,
     pub used: Used,
     pub memory: usize,
+    /// Metadata nodes that list no process groups.
     pub metadata: usize,
     /// Compute nodes without a duration.
     pub instant: usize,
@@ -102,8 +103,10 @@ impl Trace {
                 at,
                 rank,
             };
+            let (lists, is_metadata) = (reader.groups()?, node.kind == 1);
+            trace.counts.metadata += usize::from(is_metadata && lists.is_empty());
             let node = reader.node(&mut trace.counts, labels)?;
-            trace.groups.extend(reader.groups()?);
+            trace.groups.extend(lists);
             trace.nodes.push(node);
         }
         trace.nodes.sort_by_key(|it| (it.id, it.at));
@@ -194,10 +197,7 @@ impl Reader<'_> {
     fn task(&self, counts: &mut Counts) -> Result<(Task, &'static str), FileError> {
         Ok(match self.node.kind {
             0 => (Task::Nothing, "nothing"),
-            1 => {
-                counts.metadata += 1;
-                (Task::Nothing, "metadata")
-            }
+            1 => (Task::Nothing, "metadata"),
             2 | 3 => {
                 counts.memory += 1;
                 (Task::Nothing, "memory")
@@ -352,17 +352,12 @@ impl Counts {
     /// What has no effect, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let all = [
-            (
-                self.memory,
-                "memory ",
-                "",
-                "takes no time; only the order counts",
-            ),
+            (self.memory, "memory ", "", "no time; only the order counts"),
             (
                 self.metadata,
                 "metadata ",
                 "",
-                "takes no time; only the order counts",
+                "no time; only the order counts",
             ),
             (
                 self.broadcasts,
