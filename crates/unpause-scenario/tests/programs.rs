@@ -92,7 +92,7 @@ fn what_has_no_effect_is_named() {
         unpause_scenario::import::programs::parse_goal(text.into(), path).expect("it is good");
     assert_eq!(
         read.notes,
-        ["2 operations name a nic: the host chooses it, by [host] ports"]
+        ["2 operations name a nic: the host sends by the NIC nearest to the receiver"]
     );
 }
 

@@ -309,9 +309,11 @@ impl<'t> Reader<'t> {
 pub(super) fn notes(nics: usize) -> Vec<String> {
     match nics {
         0 => Vec::new(),
-        1 => vec!["1 operation names a nic: the host chooses it, by [host] ports".into()],
+        1 => vec![
+            "1 operation names a nic: the host sends by the NIC nearest to the receiver".into(),
+        ],
         _ => vec![format!(
-            "{nics} operations name a nic: the host chooses it, by [host] ports"
+            "{nics} operations name a nic: the host sends by the NIC nearest to the receiver"
         )],
     }
 }
