@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use unpause_protocols::units::Time;
 use unpause_scenario::{NoProgress, Options, Run, Scenario, execute};
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
@@ -286,6 +287,44 @@ fn messages_may_have_connections_of_their_own_and_wait_for_acks() {
     for threads in [2, 3, 7] {
         let keys = format!("{ring}\nconnection = \"per-message\"\ncompletion = \"ack\"");
         assert!(results(&on_a_star(&keys), threads) == waits);
+    }
+}
+
+/// The time of an ACK of 66 bytes with framing, over two links of 100 Gb/s and 1 us.
+const ACK: Time = Time::from_ps(2 * (66 * 80 + 1_000_000));
+
+#[test]
+fn receives_of_files_wait_for_acks_as_those_of_steps_do() {
+    let ring = "ranks = 4\ncollective = \"all-reduce\"\nsize = \"200000B\"";
+    for connection in ["kept", "per-message"] {
+        let keys = format!("iterations = 2\nconnection = \"{connection}\"\ncompletion = \"ack\"");
+        let built_in = results(&on_a_star(&format!("{ring}\n{keys}")), 1);
+        let job = on_a_star(&format!("ranks = 4\ngoal = \"ring.goal\"\n{keys}"));
+        let read = results(&job, 1);
+        assert_eq!(read.messages.len(), 2 * 4 * 6);
+        assert_eq!(ways(&read), ways(&built_in), "{connection}");
+        assert_eq!(read.rank_iterations, built_in.rank_iterations);
+        // Six steps, each of which is a message of 50,000 bytes and its ACK.
+        let alone = read.messages[0].ideal.expect("its path is known");
+        let step = (alone + ACK).as_ps();
+        for it in &read.rank_iterations {
+            let steps = 6 * (u64::from(it.iteration) + 1);
+            assert_eq!(it.end.as_ps(), steps * step, "{connection}: {it:?}");
+        }
+        for threads in [2, 3] {
+            assert!(results(&job, threads) == read, "{threads} threads");
+        }
+    }
+    for (ranks, file) in [
+        (8, "simai = \"tiny.simai\""),
+        (8, "htsim = \"deps.cm\""),
+        (2, "chakra = \"pair\""),
+    ] {
+        let job = on_a_star(&format!("ranks = {ranks}\n{file}"));
+        let delivered = results(&job, 1);
+        let waits = results(&format!("{job}completion = \"ack\"\n"), 1);
+        assert_eq!(waits.messages.len(), delivered.messages.len(), "{file}");
+        assert_eq!(waits.rank_iterations.len(), ranks, "{file}");
     }
 }
 

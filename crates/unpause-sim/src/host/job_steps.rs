@@ -55,7 +55,7 @@ impl Host {
                     self.hand_over(now, &mut ranks, (flow, mark), window);
                     None
                 }
-                Due::Ended(_) | Due::Ready(_) => None,
+                Due::Ended(_) | Due::Ready(_) => unreachable!("its steps have no operations"),
             };
             if let Some(next) = next {
                 self.move_on(now, &mut ranks, rank, next, window);

@@ -41,7 +41,10 @@ impl Host {
                 progress.ready(at);
                 self.post_ready(now, ranks, (rank, at), window);
             }
-            _ => {}
+            Due::Came(flow, mark) => return self.hand_over(now, ranks, (flow, mark), window),
+            Due::Computed | Due::Launched(..) | Due::Reduced(_) => {
+                unreachable!("a program has no steps")
+            }
         }
         self.run_program(now, ranks, rank, window);
     }
