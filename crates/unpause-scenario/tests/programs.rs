@@ -31,8 +31,9 @@ fn on_a_star(job: &str) -> String {
 }
 
 fn messages(results: &Results) -> Vec<MessageRecord> {
-    // Programs number receives, operations their steps.
+    // Programs number receives, operations their steps. Sends of programs wait for ACKs.
     let plain = |it: &MessageRecord| MessageRecord {
+        acknowledged: None,
         step: 0,
         phase: 0,
         ..*it
@@ -325,6 +326,21 @@ fn receives_of_files_wait_for_acks_as_those_of_steps_do() {
         let waits = results(&format!("{job}completion = \"ack\"\n"), 1);
         assert_eq!(waits.messages.len(), delivered.messages.len(), "{file}");
         assert_eq!(waits.rank_iterations.len(), ranks, "{file}");
+    }
+}
+
+/// A send of a file ends with the ACK of its message.
+#[test]
+fn acks_of_messages_of_files_are_recorded() {
+    for connection in ["kept", "per-message"] {
+        let job = format!(
+            "ranks = 4\ngoal = \"ring.goal\"\niterations = 2\nconnection = \"{connection}\""
+        );
+        let read = results(&on_a_star(&job), 1);
+        assert_eq!(read.messages.len(), 2 * 4 * 6);
+        for it in &read.messages {
+            assert_eq!(it.acknowledged, Some(it.end + ACK), "{connection}: {it:?}");
+        }
     }
 }
 

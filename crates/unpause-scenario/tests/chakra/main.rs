@@ -33,6 +33,7 @@ fn results(traces: &[Vec<u8>], job: &str, threads: usize) -> Results {
 
 fn messages(results: &Results) -> Vec<MessageRecord> {
     let plain = |it: &MessageRecord| MessageRecord {
+        acknowledged: None,
         step: 0,
         phase: 0,
         ..*it
@@ -132,9 +133,9 @@ fn what_has_no_effect_is_named() {
             .with(number(6, 17))
             .attribute("comm_priority", number(7, 1))
             .name("give"),
-    ];
         // It is for process groups.
         Node::groups(5, r#"[{"pg_name": "1", "ranks": [0, 1]}]"#),
+    ];
     let second = vec![Node::receive(0, (0, 1), 10, 0)];
     let read = parse(vec![trace(&first), trace(&second)]).expect("it is good");
     assert_eq!(

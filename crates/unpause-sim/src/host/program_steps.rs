@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 
 use super::ranks::{Due, From, Ranks};
 use super::state::Host;
+use crate::engine::log::MessageAck;
 use crate::engine::window::Window;
 use crate::jobs::Program;
 use crate::jobs::connections::Connection;
@@ -80,7 +81,7 @@ impl Host {
         if posted.told == all {
             return false;
         }
-        posted.told = all;
+        let told = std::mem::replace(&mut posted.told, all);
         let nothing_left = posted.messages.is_empty();
         let Some(mut ranks) = self.ranks.take() else {
             return false;
@@ -98,6 +99,11 @@ impl Host {
             }
             self.end_wait(now, flow, window);
             return self.close_message(now, slot, window);
+        }
+        if window.plan.config.jobs[ranks.ranks[rank].job].records_messages {
+            let at = now;
+            let acks = (told..all).map(|number| MessageAck { flow, number, at });
+            window.log.message_acks.extend(acks);
         }
         let key = (connection.channel, connection.to);
         let all = match (only, ranks.ranks[rank].to.get_mut(&key)) {
