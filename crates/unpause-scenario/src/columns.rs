@@ -406,7 +406,7 @@ columns! {
     "algorithm" "" "how: `ring`, `direct`, …";
     "channels" "" "copies of the algorithm side by side";
     "channel" "" "number of the channel, from 0, if there are several; null: all channels together";
-    "size_bytes" "bytes" "size as nccl-tests counts it, for a channel its share; for `all-to-all-v`, the most that a rank sends; for a `pipeline`, one message";
+    "size_bytes" "bytes" "size as nccl-tests counts it, for a channel its share; for `all-to-all-v`, the most that a rank sends to others; for a `pipeline`, one message";
     "start_ns" "ns" "when the first rank began it, after its compute";
     "all_began_ns" "ns" "when the last rank began it";
     "end_ns" "ns" "when the last rank had ended it";

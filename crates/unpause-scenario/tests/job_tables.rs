@@ -136,6 +136,17 @@ fn each_operation_has_its_factor() {
     ));
     let table = outcome(&text, 1).tables.collectives;
     assert_eq!(bytes(&table, "size_bytes"), [3_000]);
+    // What a rank keeps for itself is on no link; all else is.
+    let kept = on_a_star(
+        "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = [\"5MB\", \"3KB\", \"1KB\", \"0B\"]",
+    );
+    let of_kept = outcome(&kept, 1).tables;
+    assert_eq!(bytes(&of_kept.collectives, "size_bytes"), [3_000]);
+    let bandwidth = 3_000.0 / floats(&table, "duration_ns")[0];
+    for table in [&table, &of_kept.collectives, &of_kept.jobs] {
+        assert_close(floats(table, "algbw_gbytes_s")[0], bandwidth, "algbw");
+        assert_close(floats(table, "busbw_gbytes_s")[0], bandwidth, "busbw");
+    }
     let text = on_a_star(
         "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = [\"0B\", \"0B\", \"0B\", \"0B\"]",
     );

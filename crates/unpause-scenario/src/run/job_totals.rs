@@ -245,12 +245,11 @@ pub(crate) fn size(it: &Collective, n: u32, channel: Option<u32>) -> (u64, f64) 
         None => *bytes,
     };
     let bytes = match &it.operation {
-        // Bytes of the rank that sends most.
+        // Bytes of the rank that sends most. What it keeps for itself is not sent.
         Operation::AllToAllV(matrix) => {
-            let rows = matrix
-                .chunks(n as usize)
-                .map(|row| row.iter().map(part).sum());
-            rows.max().unwrap_or(0)
+            let rows = matrix.chunks(n as usize).enumerate();
+            let sent = rows.map(|(rank, row)| row.iter().map(part).sum::<u64>() - part(&row[rank]));
+            sent.max().unwrap_or(0)
         }
         _ => part(&it.bytes),
     };

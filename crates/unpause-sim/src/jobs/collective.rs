@@ -238,15 +238,16 @@ impl Collective {
     }
 
     /// Bytes that a rank puts on the wire, divided by those that [`Self::bytes`] says: nccl-tests' factor from the
-    /// algorithm's bandwidth to that of the bus, as a fraction (above, below).
+    /// algorithm's bandwidth to that of the bus, as a fraction (above, below). Of a matrix, what a rank sends to others is
+    /// counted, all of which is on the wire.
     pub fn bus_factor(&self, n: u32) -> (u32, u32) {
         match self.operation {
             Operation::AllReduce => (2 * (n - 1), n),
-            Operation::AllGather
-            | Operation::ReduceScatter
-            | Operation::AllToAll
-            | Operation::AllToAllV(_) => (n - 1, n),
-            Operation::Broadcast { .. } | Operation::SendReceive | Operation::Pipeline(_) => (1, 1),
+            Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => (n - 1, n),
+            Operation::AllToAllV(_)
+            | Operation::Broadcast { .. }
+            | Operation::SendReceive
+            | Operation::Pipeline(_) => (1, 1),
         }
     }
 
