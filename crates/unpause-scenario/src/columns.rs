@@ -304,14 +304,14 @@ columns! {
     "compute_ns" "ns" "mean of the longest compute of a rank; null as before";
     "exposed_ns" "ns" "mean time of an iteration without that: exposed communication; null as before";
     "algbw_gbytes_s" "GB/s"
-        "algorithm bandwidth of nccl-tests: `size` over the mean time from the first rank's start to the last rank's end without `compute_ns`, in 10^9 bytes per second; null unless the job is a single collective operation of all ranks";
+        "algorithm bandwidth of nccl-tests: `size_bytes` of `collectives` over the mean time from the first rank's start to the last rank's end without `compute_ns`, of each iteration no more than its own time, in 10^9 bytes per second; null unless the job is a single collective operation of all ranks";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
     "alone_ns" "ns"
         "`mean_ns` of the same job alone, on the same hosts under the same scheme; null with `alone = false`";
     "slowdown" "" "`mean_ns / alone_ns`";
     "ideal_ns" "ns"
         "`compute` of each step and `ideal_ns` of its slowest group in `collectives`, added up: an iteration whose ranks enter each step together; null of jobs from files, before the first complete iteration, and where `ideal_ns` is null there";
-    "over_ideal" "" "`alone_ns / ideal_ns`: distance of the job alone from that";
+    "over_ideal" "" "`alone_ns / ideal_ns`: distance of the job alone from that; may be below 1 if iterations overlap";
     "packed_ns" "ns"
         "`mean_ns` of the same job alone on the first hosts of the fabric, as `placement = \"packed\"` has them; null with `alone = false`";
     "placement_cost" "" "`alone_ns / packed_ns`: how much longer it takes alone where it was placed";
@@ -412,7 +412,7 @@ columns! {
     "end_ns" "ns" "when the last rank had ended it";
     "duration_ns" "ns" "from `start_ns` to `end_ns`";
     "algbw_gbytes_s" "GB/s"
-        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent, and for a `pipeline`";
+        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; of `duration_ns` only what is left when all ranks have ended their operation before; null if nothing was sent, and for a `pipeline`";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
     "ideal_ns" "ns"
         "duration of the operation alone in the fabric: all ranks begin at the same time, each message takes its ideal time, and the messages of a NIC leave in sequence; null if a path is not known, and in jobs whose operations have more than 4,000,000 messages";

@@ -158,6 +158,36 @@ fn each_operation_has_its_factor() {
     );
 }
 
+/// The root of a broadcast has sent all messages of all iterations before the first has come to the last rank.
+#[test]
+fn bandwidths_do_not_fall_because_a_rank_runs_ahead() {
+    let of = |iterations: u32| {
+        let job = "ranks = 4\ncollective = \"broadcast\"\nsize = \"1MB\"\niterations = ";
+        let text = on_a_star(&format!("{job}{iterations}"));
+        (ideal(&text, 1_000_000), outcome(&text, 1).tables)
+    };
+    // A single one goes from rank to rank, two of which send an ACK of 66 bytes with framing first.
+    let (message, one) = of(1);
+    for table in [&one.jobs, &one.collectives] {
+        let bandwidth = floats(table, "busbw_gbytes_s")[0];
+        assert_close(bandwidth, 1e6 / (3.0 * message + 2.0 * 66.0 * 0.08), "one");
+    }
+    let (_, many) = of(20);
+    assert_eq!(floats(&many.collectives, "start_ns"), [0.0; 20]);
+    let ends = floats(&many.collectives, "end_ns");
+    let jobs = &many.jobs;
+    assert_close(floats(jobs, "mean_ns")[0], ends[19] / 20.0, "mean");
+    // The link of the root has carried all 20, without a pause; two more ranks pass on the last one.
+    let expected = 20.0 * (message - 2_000.0) + 2.0 * message;
+    assert!((ends[19] / expected - 1.0).abs() < 0.01, "{}", ends[19]);
+    assert_close(floats(jobs, "busbw_gbytes_s")[0], 20e6 / ends[19], "job");
+    let before = std::iter::once(&0.0).chain(&ends);
+    let bandwidths = floats(&many.collectives, "busbw_gbytes_s");
+    for ((end, before), bandwidth) in ends.iter().zip(before).zip(bandwidths) {
+        assert_close(bandwidth, 1e6 / (end - before), "operation");
+    }
+}
+
 const STEPS: &str = "ranks = 8\niterations = 2\nparallel = { tp = 2, dp = 4 }
 [[job.step]]
 name = \"forward\"

@@ -47,10 +47,12 @@ impl Iteration<'_> {
         self.takes().saturating_sub(self.longest_compute)
     }
 
-    /// The time from the first rank's start, without the longest compute: what nccl-tests would measure. Compute may overlap with
-    /// the rest of the previous iteration, but this does not make the operation faster.
+    /// The time of its operation, for bandwidths: from the first rank's start, without the longest compute. Compute may overlap
+    /// with the rest of the previous iteration, but this does not make the operation faster. A rank that runs ahead, such as
+    /// the root of a broadcast, does not make it slower: what is left of the previous iteration does not count.
     pub fn operation(&self) -> Time {
-        (self.end - self.began).saturating_sub(self.longest_compute)
+        let alone = (self.end - self.began).saturating_sub(self.longest_compute);
+        alone.min(self.takes())
     }
 }
 

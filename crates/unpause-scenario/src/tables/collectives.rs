@@ -1,5 +1,7 @@
 //! Tables `collectives` and `job_links`.
 
+use std::collections::BTreeMap;
+
 use arrow_array::RecordBatch;
 use unpause_protocols::units::Time;
 use unpause_sim::jobs::{Algorithm, Collective, Operation};
@@ -17,6 +19,8 @@ struct Row<'a> {
     it: &'a CollectiveRecord,
     collective: &'a Collective,
     bytes: u64,
+    /// From when on it counts for bandwidths: ranks that run ahead begin before all have ended the operation before.
+    counts_from: Time,
     /// nccl-tests' factor from the algorithm's bandwidth to that of the bus.
     factor: f64,
 }
@@ -28,7 +32,7 @@ impl Row<'_> {
 
     /// GB/s, which are bytes per ns.
     fn algorithm_bandwidth(&self) -> Option<f64> {
-        let takes = self.takes().as_ns_f64();
+        let takes = (self.it.end - self.counts_from).as_ns_f64();
         // That of a pipeline would be mostly of what it computes.
         let is_pipeline = matches!(self.collective.operation, Operation::Pipeline(_));
         (takes > 0.0 && !is_pipeline).then(|| self.bytes as f64 / takes)
@@ -63,7 +67,7 @@ pub fn collectives(measured: &[Measured]) -> RecordBatch {
 }
 
 fn rows<'a>(measured: &'a Measured) -> Vec<Row<'a>> {
-    let row = |it: &'a CollectiveRecord| {
+    let row = |(it, counts_from): (&'a CollectiveRecord, Time)| {
         let operation = job(&measured.run, it.entry).operation(it)?;
         let collective = operation.collective;
         let (bytes, factor) = job_totals::size(collective, it.ranks, it.channel);
@@ -71,15 +75,32 @@ fn rows<'a>(measured: &'a Measured) -> Vec<Row<'a>> {
             it,
             collective,
             bytes,
+            counts_from,
             factor,
         })
     };
-    measured
-        .results
-        .collectives
-        .iter()
-        .filter_map(row)
-        .collect()
+    let records = measured.results.collectives.iter();
+    records.zip(count_from(measured)).filter_map(row).collect()
+}
+
+/// For each operation, when its first rank began it, or when its ranks had all ended their operation before, if that is later.
+/// Operations of the same ranks follow one another if they use the same connections.
+fn count_from(measured: &Measured) -> Vec<Time> {
+    let records = &measured.results.collectives;
+    let mut in_order: Vec<usize> = (0..records.len()).collect();
+    in_order.sort_by_key(|at| records[*at].end);
+    let mut from: Vec<Time> = records.iter().map(|it| it.start).collect();
+    let mut ended = BTreeMap::new();
+    for at in in_order {
+        let it = &records[at];
+        if let Some(of) = job(&measured.run, it.entry).operation(it) {
+            let key = (it.entry, of.group, of.channel, it.channel);
+            if let Some(before) = ended.insert(key, it.end) {
+                from[at] = from[at].max(before);
+            }
+        }
+    }
+    from
 }
 
 /// As in scenario files.
