@@ -327,18 +327,19 @@ const REACTION_QUANTA: [(Rate, u64); 8] = [
     (Rate::from_gbps(400), 905),
 ];
 
-/// The most quanta that 802.3 lets a peer take to react to a PAUSE.
-pub fn reaction_quanta(rate: Rate) -> u64 {
-    REACTION_QUANTA
+/// The most quanta that 802.3 lets a peer take to react to a PAUSE, and the speed whose limit that is: of speeds that
+/// 802.3 lacks the next faster one, and beyond all of them the fastest.
+pub fn reaction_quanta(rate: Rate) -> (u64, Rate) {
+    let (speed, quanta) = REACTION_QUANTA
         .iter()
         .find(|(speed, _)| rate <= *speed)
-        .unwrap_or(&REACTION_QUANTA[REACTION_QUANTA.len() - 1])
-        .1
+        .unwrap_or(&REACTION_QUANTA[REACTION_QUANTA.len() - 1]);
+    (*quanta, *speed)
 }
 
 /// The longest that 802.3 lets a peer take to react to a PAUSE.
 pub fn reaction_time(rate: Rate) -> Time {
-    rate.time_for(reaction_quanta(rate) * QUANTUM_BYTES)
+    rate.time_for(reaction_quanta(rate).0 * QUANTUM_BYTES)
 }
 
 /// Bytes that can still arrive once XOFF has been decided, over a cable of this much `propagation` delay.

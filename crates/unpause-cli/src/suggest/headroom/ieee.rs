@@ -157,9 +157,13 @@ fn response(link: &Link) -> (u64, Line) {
         let line = Line::new(name, format!("{bytes}B"), formula, "--peer-response");
         return (bytes, line);
     }
-    let quanta = pfc::reaction_quanta(link.rate);
+    let (quanta, speed) = pfc::reaction_quanta(link.rate);
     let bytes = quanta * pfc::QUANTUM_BYTES;
-    let formula = format!("{quanta} quanta x {}B", pfc::QUANTUM_BYTES);
+    let of = match link.rate == speed {
+        true => String::new(),
+        false => format!(", those of {speed}"),
+    };
+    let formula = format!("{quanta} quanta x {}B{of}", pfc::QUANTUM_BYTES);
     let line = Line::new(name, format!("{bytes}B"), formula, "802.3, 31B.3.7");
     (bytes, line)
 }
@@ -228,6 +232,33 @@ mod tests {
         assert_eq!(of(50), 2 * 122_880 / 8);
         // Beyond 100 Gb/s the time stays: 1.2288 us twice.
         assert_eq!(of(400), 4 * of(100));
+    }
+
+    #[test]
+    fn a_response_that_the_standard_lacks_names_the_speed_it_is_of() {
+        let of = |mbps| {
+            let link = Link {
+                rate: Rate::from_mbps(mbps),
+                ..link(1, 1.0, 1500)
+            };
+            let (bytes, line) = response(&link);
+            (bytes, line.formula)
+        };
+        let said = |text: &str| text.to_owned();
+        assert_eq!(of(100_000), (394 * 64, said("394 quanta x 64B")));
+        assert_eq!(
+            of(60_000),
+            (394 * 64, said("394 quanta x 64B, those of 100Gbps"))
+        );
+        assert_eq!(
+            of(2_500),
+            (60 * 64, said("60 quanta x 64B, those of 10Gbps"))
+        );
+        // SONiC's script, too, has the quanta of 400 Gb/s for 800 Gb/s.
+        assert_eq!(
+            of(1_600_000),
+            (905 * 64, said("905 quanta x 64B, those of 400Gbps"))
+        );
     }
 
     #[test]
