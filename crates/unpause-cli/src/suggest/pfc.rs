@@ -176,10 +176,22 @@ impl Thresholds {
         )
     }
 
+    /// A warning if the headroom is below what the link needs.
+    fn too_small(&self) -> String {
+        let (given, needed) = (self.headroom, self.terms.bytes);
+        if given >= needed {
+            return String::new();
+        }
+        format!(
+            "warning: --headroom {given}B is less than the {needed}B that `unpause suggest headroom` gives for this link:\n\
+             frames that arrive after XOFF can be dropped.\n"
+        )
+    }
+
     /// What the terminal shows.
     pub fn text(&self) -> String {
         format!(
-            "link: {}, {}m of cable, frames of at most {}B\nswitch: {}B for {}\n\n{}\n{}\
+            "link: {}, {}m of cable, frames of at most {}B\nswitch: {}B for {}\n\n{}\n{}{}\
              In a scenario: [switch] buffer = \"{}B\", [pfc] headroom = \"{}B\", xoff = \"{}B\", xon = \"{}B\".\n\
              Sources: IEEE 802.1Q, annex on buffer requirements for PFC; Zhu et al., SIGCOMM 2015 (DCQCN); bobzhuyb/ns3-rdma;\n\
              alibaba-edu/High-Precision-Congestion-Control.\n",
@@ -189,6 +201,7 @@ impl Thresholds {
             self.buffer,
             users_text(self.ports, self.priorities),
             table(&self.lines()),
+            self.too_small(),
             self.cost(),
             self.buffer,
             self.headroom,
@@ -197,15 +210,34 @@ impl Thresholds {
         )
     }
 
+    /// What is said of the memory of a switch with so many ports and one lossless priority, and its bytes: it shares as much as
+    /// the switch whose thresholds these are.
+    fn memory(&self, ports: u64) -> (String, u64) {
+        if (ports, 1) == (self.ports, self.priorities) {
+            return (String::new(), self.buffer);
+        }
+        let said = format!(
+            "# {}B for {} leave {}B to share. The switch of the incast\n\
+             # has {}: the same to share, and its own headroom.\n",
+            self.buffer,
+            users_text(self.ports, self.priorities),
+            self.shared,
+            users_text(ports, 1),
+        );
+        (said, self.shared + ports * self.headroom)
+    }
+
     /// Static and dynamic thresholds against the defaults.
     pub fn comparison(&self) -> Result<Comparison, Error> {
         let rate = self.link.rate;
         let one_way = (self.terms.cable + self.terms.interfaces) / 2;
         let delay = Time::from_ns((rate.time_for(one_way).as_ns_f64().round() as u64).max(1));
         let reaction = Time::from_ns(rate.time_for(self.terms.response).as_ns_f64().round() as u64);
+        // The switch behind the link has two ports more.
+        let senders = self.ports.saturating_sub(2).clamp(2, 8);
+        let (memory, buffer) = self.memory(senders + 2);
         let switches = format!(
-            "[switch]\nbuffer = \"{}B\"\n\n# As long as the peer may take.\n[pfc]\nreaction = \"{reaction}\"\n\n",
-            self.buffer
+            "{memory}[switch]\nbuffer = \"{buffer}B\"\n\n# As long as the peer may take.\n[pfc]\nreaction = \"{reaction}\"\n\n",
         );
         let schemes = format!(
             "[[scheme]]\nname = \"defaults\"\n\n\
@@ -223,8 +255,7 @@ impl Thresholds {
             rate,
             delay,
             frame: Some(self.link.mtu),
-            // The switch behind the link has two ports more.
-            senders: self.ports.saturating_sub(2).clamp(2, 8) as u16,
+            senders: senders as u16,
             duration: DURATION,
             switches,
             schemes,
@@ -287,6 +318,33 @@ mod tests {
         let thresholds = of(12_000_000, 32, 8, 22_400).unwrap();
         assert_eq!(thresholds.xoff, 24_475);
         assert_eq!(thresholds.xon, 24_475 - 3000);
+    }
+
+    /// A scenario has at most ten ports and one priority; its switches share what the operator's share.
+    #[test]
+    fn a_smaller_switch_shares_as_much() {
+        let buffer = |ports, priorities| {
+            let it = of(12_000_000, ports, priorities, 22_400).unwrap();
+            it.comparison().unwrap().switches
+        };
+        let says = |ports, priorities, bytes: u64| {
+            let said = buffer(ports, priorities);
+            assert!(said.contains(&format!("buffer = \"{bytes}B\"")), "{said}");
+            said.contains('#') && said.contains("to share")
+        };
+        assert!(!says(10, 1, 12_000_000));
+        assert!(says(32, 1, 12_000_000 - 22 * 22_400));
+        assert!(says(8, 2, 12_000_000 - 8 * 22_400));
+    }
+
+    #[test]
+    fn a_headroom_below_the_formula_is_warned_of() {
+        let needed = of(12_000_000, 8, 1, 0).unwrap().terms.bytes;
+        let said = of(12_000_000, 8, 1, needed - 1).unwrap().text();
+        let expected = format!("--headroom {}B is less than the {needed}B", needed - 1);
+        assert!(said.contains(&expected), "{said}");
+        let said = of(12_000_000, 8, 1, needed).unwrap().text();
+        assert!(!said.contains("warning"), "{said}");
     }
 
     #[test]
