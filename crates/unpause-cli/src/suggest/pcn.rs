@@ -107,6 +107,7 @@ impl Setting {
         let rates = Rate::from_bps((self.w_min() * rate.as_bps() as f64).round() as u64);
         let cnps = Rate::of(flows * CNP, rtt);
         let recovery = Time::from_ps(rtt.as_ps() * periods);
+        let flow = if flows == 1 { "flow" } else { "flows" };
         vec![
             Line::new(
                 "packets",
@@ -123,7 +124,10 @@ impl Setting {
             Line::new(
                 "queue swing",
                 format!("{queue}B"),
-                format!("({flows} - 2 + w_min) x w_min x C x T / 8"),
+                match flows {
+                    1 => "one flow alone never has more than its rate: no swing".to_owned(),
+                    _ => format!("({flows} - 2 + w_min) x w_min x C x T / 8"),
+                },
                 MODEL,
             ),
             Line::new(
@@ -135,7 +139,7 @@ impl Setting {
             Line::new(
                 "CNPs",
                 cnps.to_string(),
-                format!("at most {flows} flows x {CNP}B x 8 / T, on the return path"),
+                format!("at most {flows} {flow} x {CNP}B x 8 / T, on the return path"),
                 PAPER,
             ),
         ]
@@ -281,6 +285,15 @@ mod tests {
         assert_eq!(value("recovery"), "6ms");
         assert_eq!(value("w_min"), "1/40");
         assert_eq!(value("packets"), "149.1");
+    }
+
+    #[test]
+    fn one_flow_is_named_in_the_singular() {
+        let lines = setting(10, 500, 1).lines();
+        let of = |name| lines.iter().find(|line| line.name == name).unwrap();
+        assert_eq!(of("queue swing").value, "0B");
+        assert!(of("queue swing").formula.starts_with("one flow alone"));
+        assert!(of("CNPs").formula.starts_with("at most 1 flow x"));
     }
 
     #[test]

@@ -150,7 +150,10 @@ impl Parser<'_> {
             self.space();
             let at = self.at;
             if self.peek() != Some(b'"') {
-                return Err(self.mistake("a key in \"\" (none follows the last comma)"));
+                return Err(self.mistake(match self.peek() {
+                    Some(b'}') => "a key, or no comma before it",
+                    _ => "a key in double quotes",
+                }));
             }
             let key = self.text()?;
             self.space();
@@ -365,5 +368,8 @@ mod tests {
             assert_eq!(at(text).at, place, "{text}: {:?}", at(text));
         }
         assert_eq!(at(&"[".repeat(100_000)).at, DEPTH + 1);
+        let expected = |text: &str| at(text).expected;
+        assert_eq!(expected("{\"a\": 1,}"), "a key, or no comma before it");
+        assert_eq!(expected("{'a': 1}"), "a key in double quotes");
     }
 }
