@@ -2,6 +2,7 @@
 
 mod faults;
 mod forms;
+mod numbers;
 
 use std::fs;
 use std::path::Path;
@@ -203,7 +204,7 @@ fn what_is_no_json_has_its_line_and_column() {
     );
     assert_eq!(code, 1);
     assert!(
-        said.contains("leaf0.json:3:37: found `}`, expected a key"),
+        said.contains("leaf0.json:3:37: found `}`, expected a key, or no comma before it"),
         "{said}"
     );
     let (said, code) = lint("{\"PORT\": ", &["--format", "json"]);

@@ -21,8 +21,8 @@ use crate::limits;
 
 pub use finding::{Finding, Given, Severity, Spot};
 pub use model::{
-    Buffer, COLORS, ConfigDb, Curve, DEFAULT_MTU, Device, Map, Neighbor, Pool, Port, Profile, Qos,
-    Queue, Scheduler, Threshold, Watchdog, Watched, Wred,
+    Buffer, COLORS, ConfigDb, Curve, DEFAULT_MTU, Device, Green, Map, Neighbor, Pool, Port,
+    Profile, Qos, Queue, Scheduler, Threshold, Watchdog, Watched, Wred,
 };
 pub use rules::{Cable, Need, lint};
 pub use scenario::{Imported, import};

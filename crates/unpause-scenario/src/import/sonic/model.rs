@@ -75,6 +75,8 @@ pub struct Port {
     pub mtu: Option<Given<u64>>,
     /// Somebody has shut it down.
     pub is_down: bool,
+    /// `pfc_asym`: it obeys PAUSE of every priority.
+    pub is_asymmetric: bool,
     /// Of its cable, metres, as `CABLE_LENGTH` says.
     pub cable: Option<Given<f64>>,
     /// Its speed or its cable is written, and cannot be read.
@@ -224,6 +226,34 @@ pub struct Curve {
     pub probability: Option<Given<u64>>,
     /// Whether packets of this colour are dropped by it, or marked.
     pub is_enabled: Option<Given<bool>>,
+}
+
+/// What a profile of WRED does with green packets. All packets are green unless a policer colours them.
+#[derive(Clone, Copy, Debug)]
+pub enum Green<'a> {
+    /// It marks those that are ECN-capable.
+    Marks(&'a Curve),
+    /// It drops them.
+    Drops,
+    /// Nothing: the curve is switched off, or neither drops nor marks.
+    Off,
+}
+
+impl Wred {
+    /// What it does with green packets: `wred_green_enable` switches the curve on, and `ecn` says whether it marks
+    /// (`SAI_WRED_ATTR_GREEN_ENABLE`, `SAI_WRED_ATTR_ECN_MARK_MODE`).
+    pub fn green(&self) -> Green<'_> {
+        let [curve, ..] = &self.colors;
+        let marking = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"];
+        let ecn = self.ecn.as_ref().map(|ecn| ecn.value.as_str());
+        let marks = ecn.is_some_and(|ecn| marking.contains(&ecn));
+        match curve.is_enabled.as_ref().map(|it| it.value) {
+            Some(false) => Green::Off,
+            _ if marks => Green::Marks(curve),
+            Some(true) => Green::Drops,
+            None => Green::Off,
+        }
+    }
 }
 
 /// The names of the colours.

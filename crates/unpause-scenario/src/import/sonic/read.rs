@@ -20,10 +20,13 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
             db.device.hostname = tables.text(&entry, "hostname");
             db.device.hwsku = tables.text(&entry, "hwsku");
             db.device.buffer_model = tables.text(&entry, "buffer_model");
+            let asic = tables.text(&entry, "asic_name").map(|it| it.value);
+            let host = db.device.hostname.as_ref();
+            tables.itself = host.map(|host| (host.value.clone(), asic));
         }
     }
     for entry in tables.entries("PORT") {
-        tables.near_names(&entry, &["speed", "mtu", "admin_status"]);
+        tables.near_names(&entry, &["speed", "mtu", "admin_status", "pfc_asym"]);
         let speed = tables.number(&entry, "speed", 1, FASTEST);
         let mtu = tables.number(&entry, "mtu", 68, 65_535);
         let speed_is_unread = speed.is_none();
@@ -40,11 +43,13 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
                 given.value == "down"
             }
         };
+        let asymmetric = one_of(tables, &entry, "pfc_asym", &["on", "off"]);
         let port = Port {
             spot: entry.spot(),
             speed: speed.map(positive),
             mtu: mtu.map(positive),
             is_down,
+            is_asymmetric: asymmetric.is_some_and(|it| it.value == "on"),
             cable: None,
             is_unread: entry.has("speed") && speed_is_unread,
         };

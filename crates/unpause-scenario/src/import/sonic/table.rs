@@ -45,10 +45,15 @@ const OTHERS: [&str; 6] = [
     "PORTCHANNEL",
 ];
 
+/// The rule of entries that are about a port of another host or ASIC.
+pub(super) const OF_OTHERS: &str = "other-device";
+
 /// The whole file.
 pub(super) struct Tables<'a> {
     root: &'a [Member],
     names: BTreeMap<&'static str, Rc<BTreeSet<&'a str>>>,
+    /// The switch itself in keys of a chassis: its host, and its ASIC if the file names one.
+    pub(super) itself: Option<(String, Option<String>)>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -57,6 +62,7 @@ impl<'a> Tables<'a> {
         let mut tables = Self {
             root: &[],
             names: BTreeMap::new(),
+            itself: None,
             findings: Vec::new(),
         };
         match &root.value {
@@ -378,19 +384,47 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The ports of a key such as `Ethernet0,Ethernet4|3-4`, and the numbers behind the bar.
+    /// Whether a key of a chassis, whose queues are those towards every port of it, is about a port of this switch.
+    fn is_own(&self, host: &str, asic: &str) -> bool {
+        let Some((name, own)) = &self.itself else {
+            return false;
+        };
+        let is_asic = own
+            .as_ref()
+            .is_none_or(|own| own.eq_ignore_ascii_case(asic));
+        host == name && is_asic
+    }
+
+    /// The ports of a key such as `Ethernet0,Ethernet4|3-4`, and the numbers behind the bar. In a chassis host and ASIC
+    /// stand before the ports.
     ///
-    /// `None` if it is no such key. Ports that `PORT` lacks are said, and left out.
+    /// `None` if it is no such key, or is about a port of another switch. Ports that `PORT` lacks are said, and left out.
     pub(super) fn ports_and_range<'b>(
         &mut self,
         entry: &Entry<'b>,
         most: u8,
     ) -> Option<(Vec<&'b str>, BTreeSet<u8>)> {
         let parts: Vec<&str> = entry.key.split('|').collect();
-        // Queues of a chassis: of which host and which ASIC, they say first.
         let (ports, range) = match parts[..] {
             [ports, range] => (ports, range),
-            [_, _, _, _] => return None,
+            [host, asic, ports, range] if self.is_own(host, asic) => (ports, range),
+            [_, _, _, _] => {
+                let message = format!(
+                    "the key of {} names a host or an ASIC other than this switch's, so the entry is not read",
+                    entry.table
+                );
+                let fix = "nothing, if it is a queue to a port of another line card; else write hostname and asic_name of \
+                           DEVICE_METADATA";
+                let severity = Severity::Note;
+                self.say(Finding::new(
+                    severity,
+                    OF_OTHERS,
+                    &entry.spot(),
+                    message,
+                    fix,
+                ));
+                return None;
+            }
             _ => {
                 let message = format!("{} is no key such as Ethernet0|3-4", short(entry.key));
                 self.error(

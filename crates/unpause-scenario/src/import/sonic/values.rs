@@ -91,6 +91,16 @@ pub(super) fn short(text: &str) -> String {
     crate::limits::shorten_to(60, text)
 }
 
+/// A few of many names.
+pub(super) fn some_of(names: &[&str]) -> String {
+    const MOST: usize = 8;
+    let mut text = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST {
+        text += &format!(" and {} more", names.len() - MOST);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,32 @@
 //! Egress limits that drop lossless frames before PFC can stop them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::fill::Senders;
-use crate::import::sonic::finding::{Finding, Severity};
+use super::headroom::cable_of;
+use super::need::{Cable, Need};
+use crate::import::sonic::finding::{Finding, Severity, Spot};
 use crate::import::sonic::model::{ConfigDb, Pool, Profile, Threshold};
 use crate::text::count::count;
 
+/// What each port may still bring after XOFF even if its peer conforms to the standard, bytes: the first of `needs`.
+fn late(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (name, port) in &db.ports {
+        let need = cable_of(port).and_then(|cable| needs(&cable).into_iter().next());
+        all.extend(need.map(|need| (name.clone(), need.bytes)));
+    }
+    all
+}
+
 /// What is said of queues of lossless priorities.
-pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
+pub(super) fn check(
+    db: &ConfigDb,
+    needs: &dyn Fn(&Cable) -> Vec<Need>,
+    findings: &mut Vec<Finding>,
+) {
+    let late = late(db, needs);
+    let before = findings.len();
     for (port, qos) in db.pfc_ports() {
         if port == "global" {
             continue;
@@ -19,7 +39,7 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
                         continue;
                     };
                     let it = Limit { name, profile };
-                    limit(db, port, *priority, queue, &it, findings);
+                    findings.extend(limit(db, port, *priority, queue, &it, &late));
                 }
                 None if db.queue_buffers.contains_key(&(port.to_owned(), queue)) => {}
                 None if db.queue_buffers.is_empty() => {}
@@ -42,8 +62,19 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
             }
         }
     }
+    // Where some queues exceed their limit, it needs no warning that others do not.
+    let own = findings.split_off(before);
+    let exceeded: BTreeSet<Spot> = own
+        .iter()
+        .filter(|it| it.severity == Severity::Error)
+        .map(|it| it.spot.clone())
+        .collect();
+    let is_news = |it: &Finding| it.rule != BELOW || !exceeded.contains(&it.spot);
+    findings.extend(own.into_iter().filter(is_news));
     whole_pools(db, findings);
 }
+
+const BELOW: &str = "egress-below-ingress";
 
 struct Limit<'a> {
     name: &'a str,
@@ -87,12 +118,10 @@ fn limit(
     priority: u8,
     queue: u8,
     it: &Limit<'_>,
-    findings: &mut Vec<Finding>,
-) {
+    late: &BTreeMap<String, u64>,
+) -> Option<Finding> {
     let (name, profile) = (it.name, it.profile);
-    let Some((pool_name, pool)) = db.pool_of(profile) else {
-        return;
-    };
+    let (pool_name, pool) = db.pool_of(profile)?;
     if pool_name.contains("lossy") {
         let binding = &db.queue_buffers[&(port.to_owned(), queue)].spot;
         let message = format!(
@@ -101,23 +130,26 @@ fn limit(
         );
         let fix = "bind it to the egress lossless profile";
         let rule = "egress-drops-first";
-        findings.push(Finding::new(Severity::Error, rule, binding, message, fix));
-        return;
+        return Some(Finding::new(Severity::Error, rule, binding, message, fix));
     }
-    let (Some(senders), Some(most)) = (Senders::of(db, port, priority), most(profile, pool)) else {
-        return;
-    };
-    findings.extend(below(it, &senders, most));
+    let senders = Senders::of(db, port, priority)?;
+    below(it, &senders, late, most(profile, pool)?)
 }
 
-/// A limit below what senders bring before PFC stops them, or below their pool.
-fn below(it: &Limit<'_>, senders: &Senders, (most, text): (u64, String)) -> Option<Finding> {
+/// A limit below what senders bring until PFC has stopped them, or below their pool.
+fn below(
+    it: &Limit<'_>,
+    senders: &Senders,
+    late: &BTreeMap<String, u64>,
+    (most, text): (u64, String),
+) -> Option<Finding> {
     let name = it.name;
     let spot = match &it.profile.threshold {
         Some(threshold) => &threshold.spot,
         None => &it.profile.spot,
     };
-    let fewest = senders.fewest(most);
+    let brought = |number| senders.fill(number) + senders.late(number, late);
+    let fewest = (1..=senders.number()).find(|number| brought(*number) > most);
     // What dynamic_th 7 leaves free is no limit that anybody has set.
     if fewest.is_none() && most >= senders.size - senders.size / 100 {
         return None;
@@ -131,9 +163,9 @@ fn below(it: &Limit<'_>, senders: &Senders, (most, text): (u64, String)) -> Opti
             };
             let message = format!(
                 "lossless frames are dropped at egress first: a queue of {name} holds {} B, but {number} {bring} {} B \
-                 into it before PFC stops them",
+                 into it before PFC has stopped them",
                 count(most),
-                count(senders.fill(number))
+                count(brought(number))
             );
             (Severity::Error, "egress-drops-first", message)
         }
@@ -143,16 +175,22 @@ fn below(it: &Limit<'_>, senders: &Senders, (most, text): (u64, String)) -> Opti
                 count(most),
                 count(senders.size)
             );
-            (Severity::Warning, "egress-below-ingress", message)
+            (Severity::Warning, BELOW, message)
         }
     };
     let fix = format!(
         "set no effective egress limit for lossless queues: static_th {} or more, dynamic_th 7",
-        senders.size
+        brought(senders.number()).max(senders.size)
     );
+    let number = fewest.unwrap_or(senders.number());
     let lines = [
         format!("a queue of {name} holds at most {text}"),
-        senders.arithmetic(fewest.unwrap_or(senders.number())),
+        senders.arithmetic(number),
+        format!(
+            "after XOFF {} B may still arrive from {number} of them: what `unpause suggest headroom` gives for each \
+             cable, MAC and PHY without a delay, no more than xoff",
+            count(senders.late(number, late))
+        ),
     ];
     Some(Finding::new(severity, rule, spot, message, fix).because(lines))
 }

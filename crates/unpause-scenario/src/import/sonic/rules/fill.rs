@@ -1,7 +1,9 @@
 //! How long a queue becomes before PFC stops its senders.
 
+use std::collections::BTreeMap;
+
 use crate::import::sonic::model::{ConfigDb, Threshold};
-use crate::text::count::count;
+use crate::text::count::{count, counted};
 
 /// What a sender's priority group may hold before it asks for PAUSE.
 #[derive(Clone, Copy, Debug)]
@@ -12,13 +14,26 @@ enum Share {
     Bytes(f64),
 }
 
+/// Someone who can send to a queue, through a port of the switch.
+#[derive(Clone, Debug)]
+struct Sender {
+    port: String,
+    share: Share,
+    /// Bytes.
+    reserved: u64,
+    /// Headroom, bytes.
+    xoff: u64,
+}
+
 /// Those who can send to a queue, through other ports of the switch, those that fill it most first.
 #[derive(Clone, Debug)]
 pub(super) struct Senders {
     pool: String,
     /// Of the pool, bytes.
     pub(super) size: u64,
-    shares: Vec<(Share, u64)>,
+    /// Bytes of the shared headroom pool, if there is one.
+    headroom: Option<u64>,
+    shares: Vec<Sender>,
 }
 
 impl Senders {
@@ -54,10 +69,16 @@ impl Senders {
             let it = senders.get_or_insert_with(|| Self {
                 pool: name.to_owned(),
                 size: size.value,
+                headroom: pool.xoff.as_ref().map(|xoff| xoff.value),
                 shares: Vec::new(),
             });
             if it.pool == name {
-                it.shares.push((share, reserved));
+                it.shares.push(Sender {
+                    port: port.to_owned(),
+                    share,
+                    reserved,
+                    xoff,
+                });
             }
         }
         if let Some(it) = &mut senders {
@@ -67,7 +88,7 @@ impl Senders {
                 Share::Bytes(bytes) => bytes.min(size),
             };
             it.shares
-                .sort_by(|(a, _), (b, _)| alone(b).total_cmp(&alone(a)));
+                .sort_by(|a, b| alone(&b.share).total_cmp(&alone(&a.share)));
         }
         senders
     }
@@ -80,9 +101,9 @@ impl Senders {
     /// How long the queue becomes before PFC stops `number` of them, bytes.
     pub(super) fn fill(&self, number: usize) -> u64 {
         let (mut alphas, mut bytes, mut reserved) = (0.0, 0.0, 0);
-        for (share, own) in self.shares.iter().take(number) {
-            reserved += own;
-            match share {
+        for it in self.shares.iter().take(number) {
+            reserved += it.reserved;
+            match it.share {
                 Share::Alpha(alpha) => alphas += alpha,
                 Share::Bytes(of) => bytes += of,
             }
@@ -91,6 +112,27 @@ impl Senders {
         let bytes = f64::min(bytes, size);
         let shared = bytes + (size - bytes) * alphas / (1.0 + alphas);
         shared as u64 + reserved
+    }
+
+    /// What `number` of them still send after XOFF, bytes: what `late` says of each port, as far as there is headroom.
+    pub(super) fn late(&self, number: usize, late: &BTreeMap<String, u64>) -> u64 {
+        let senders = self.shares.iter().take(number);
+        let each = senders.map(|it| late.get(&it.port).map_or(0, |bytes| *bytes.min(&it.xoff)));
+        each.sum::<u64>()
+            .min(self.headroom.filter(|it| *it > 0).unwrap_or(u64::MAX))
+    }
+
+    /// The name of the field that says when they are stopped.
+    pub(super) fn threshold(&self) -> &'static str {
+        let is_alpha = |it: &Sender| matches!(it.share, Share::Alpha(_));
+        match (
+            self.shares.iter().any(is_alpha),
+            self.shares.iter().all(is_alpha),
+        ) {
+            (true, true) => "dynamic_th",
+            (true, false) => "dynamic_th or static_th",
+            (false, _) => "static_th",
+        }
     }
 
     /// The fewest senders with which the queue becomes longer than `bytes`.
@@ -102,35 +144,27 @@ impl Senders {
     pub(super) fn arithmetic(&self, number: usize) -> String {
         let total = count(self.fill(number));
         let (pool, size) = (&self.pool, count(self.size));
-        let first = self.shares[0].0;
-        let alike = self
-            .shares
-            .iter()
-            .take(number)
-            .all(|(share, _)| match (share, first) {
-                (Share::Alpha(a), Share::Alpha(b)) => *a == b,
-                (Share::Bytes(a), Share::Bytes(b)) => *a == b,
-                _ => false,
-            });
-        let reserved: u64 = self.shares.iter().take(number).map(|(_, own)| own).sum();
+        let first = self.shares[0].share;
+        let those = &self.shares[..number];
+        let alike = those.iter().all(|it| match (it.share, first) {
+            (Share::Alpha(a), Share::Alpha(b)) | (Share::Bytes(a), Share::Bytes(b)) => a == b,
+            _ => false,
+        });
+        let reserved: u64 = those.iter().map(|it| it.reserved).sum();
         let and = match reserved {
             0 => String::new(),
             reserved => format!(" + {} reserved", count(reserved)),
         };
+        let of = format!("{number} of {}", counted(self.number(), "sender"));
         match first {
             Share::Alpha(alpha) if alike => format!(
-                "{number} of {} senders: n alpha B / (1 + n alpha){and}, n = {number}, alpha = {alpha}, B = {size} of {pool}: {total} B",
-                self.number()
+                "{of}: n alpha B / (1 + n alpha){and}, n = {number}, alpha = {alpha}, B = {size} of {pool}: {total} B"
             ),
             Share::Bytes(bytes) if alike => format!(
-                "{number} of {} senders: {number} x {}{and}, no more than {size} of {pool}: {total} B",
-                self.number(),
+                "{of}: {number} x {}{and}, no more than {size} of {pool}: {total} B",
                 count(bytes as u64)
             ),
-            _ => format!(
-                "{number} of {} senders, each with its own threshold, of {size} of {pool}{and}: {total} B",
-                self.number()
-            ),
+            _ => format!("{of}, each with its own threshold, of {size} of {pool}{and}: {total} B"),
         }
     }
 }

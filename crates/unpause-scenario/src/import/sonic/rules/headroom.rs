@@ -13,10 +13,11 @@ pub(super) fn check(
     findings: &mut Vec<Finding>,
 ) {
     for (port, group) in db.groups.keys() {
-        let Some((_, Some(profile))) = db.lossless(port, *group) else {
+        let Some((given, Some(profile))) = db.lossless(port, *group) else {
             continue;
         };
         let Some(it) = db.ports.get(port) else {
+            findings.extend(no_port(db, given));
             continue;
         };
         // What cannot be read is said already.
@@ -37,7 +38,8 @@ pub(super) fn check(
             continue;
         };
         let name = profile_name(db, port, *group);
-        let Some(cable) = cable_of(it, findings) else {
+        let Some(cable) = cable_of(it) else {
+            findings.push(unknown(it));
             continue;
         };
         one(it, &cable, &name, xoff, &needs(&cable), findings);
@@ -51,33 +53,40 @@ fn profile_name(db: &ConfigDb, port: &str, group: u8) -> String {
     }
 }
 
+/// A lossless group of a file without the table `PORT`; an entry there that cannot be read is said already.
+fn no_port(db: &ConfigDb, given: &Given<Buffer>) -> Option<Finding> {
+    let message = "the file has no table PORT with the speeds of its ports, so the headroom of lossless groups cannot be checked";
+    let fix = "check the whole file of the switch, with PORT and CABLE_LENGTH";
+    let is_missing = !db.tables.iter().any(|name| name == "PORT");
+    is_missing.then(|| {
+        let rule = "headroom-unknown";
+        Finding::new(Severity::Warning, rule, &given.spot, message, fix)
+    })
+}
+
 /// The cable of a port, if the file says what it takes.
-fn cable_of(port: &Port, findings: &mut Vec<Finding>) -> Option<Cable> {
-    let Some(speed) = &port.speed else {
-        findings.push(Finding::new(
-            Severity::Warning,
-            "headroom-unknown",
-            &port.spot,
-            "the port has no speed, so its headroom cannot be checked",
-            "add \"speed\", in Mb/s",
-        ));
-        return None;
-    };
-    let Some(length) = &port.cable else {
-        findings.push(Finding::new(
-            Severity::Warning,
-            "headroom-unknown",
-            &port.spot,
-            "CABLE_LENGTH does not say how long the port's cable is, so its headroom cannot be checked",
-            "add the port to CABLE_LENGTH, such as \"40m\": SONiC derives the port's lossless profile from it",
-        ));
-        return None;
-    };
+pub(super) fn cable_of(port: &Port) -> Option<Cable> {
     Some(Cable {
-        mbps: speed.value,
-        metres: length.value,
+        mbps: port.speed.as_ref()?.value,
+        metres: port.cable.as_ref()?.value,
         mtu: port.mtu.as_ref().map_or(DEFAULT_MTU, |mtu| mtu.value),
     })
+}
+
+/// What the file does not say of a port's cable.
+fn unknown(port: &Port) -> Finding {
+    let (message, fix) = match port.speed {
+        None => (
+            "the port has no speed, so its headroom cannot be checked",
+            "add \"speed\", in Mb/s",
+        ),
+        Some(_) => (
+            "CABLE_LENGTH does not say how long the port's cable is, so its headroom cannot be checked",
+            "add the port to CABLE_LENGTH, such as \"40m\": SONiC derives the port's lossless profile from it",
+        ),
+    };
+    let rule = "headroom-unknown";
+    Finding::new(Severity::Warning, rule, &port.spot, message, fix)
 }
 
 /// Speed and cable of `pg_lossless_<speed>_<cable>_profile`.
@@ -151,13 +160,15 @@ fn too_small(
         count(xoff.value),
         count(need.bytes)
     );
+    let missing = need.bytes - xoff.value;
     let mut lines = vec![format!("by {}:", need.profile)];
     lines.extend(need.terms.iter().map(|line| format!("  {line}")));
     lines.push(format!(
-        "{} - {} = {} B of a lossless priority are dropped, at worst, after a sender at full rate is told to stop",
+        "{} - {} = {} B of a lossless priority {} dropped, at worst, after a sender at full rate is told to stop",
         count(need.bytes),
         count(xoff.value),
-        count(need.bytes - xoff.value)
+        count(missing),
+        if missing == 1 { "is" } else { "are" }
     ));
     let fix = format!(
         "set xoff to {largest} or more (by the larger of the calculations), or bind the port to the profile of its own \

@@ -27,7 +27,7 @@ pub fn lint(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> Vec<Finding> 
     marking::check(db, &mut findings);
     maps::check(db, &mut findings);
     classes::check(db, &mut findings);
-    egress::check(db, &mut findings);
+    egress::check(db, needs, &mut findings);
     watchdog::check(db, &mut findings);
     grouped(findings)
 }

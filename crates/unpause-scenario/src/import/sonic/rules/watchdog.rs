@@ -119,6 +119,10 @@ fn watched(db: &ConfigDb, port: &str, findings: &mut Vec<Finding>) {
     };
     let spot = &db.watchdog.ports[port].spot;
     let qos = db.qos.get(port);
+    // What cannot be read is said already.
+    if qos.is_some_and(|qos| qos.is_unread) {
+        return;
+    }
     if qos.is_none_or(|qos| qos.pfc.is_empty()) {
         let message = "a watchdog of a port without PFC has nothing to watch";
         let fix = "set pfc_enable of the port in PORT_QOS_MAP, or remove the entry";
@@ -151,7 +155,8 @@ fn others(db: &ConfigDb, findings: &mut Vec<Finding>) {
         let Some(watched) = &qos.watched else {
             continue;
         };
-        for priority in watched.value.difference(&qos.pfc) {
+        let without = watched.value.difference(&qos.pfc);
+        for priority in without.filter(|_| !qos.is_unread) {
             let message = format!("the watchdog watches priority {priority}, for which PFC is off");
             let fix = format!("take {priority} out of pfcwd_sw_enable, or add it to pfc_enable");
             findings.push(Finding::new(
