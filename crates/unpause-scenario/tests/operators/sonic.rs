@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::sonic::{self, Imported};
+use unpause_scenario::import::sonic::{self, ConfigDb, Imported};
 
 use crate::{fct_ns, run, sum};
 
@@ -21,8 +21,11 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
-/// The fabric of the example with these changes: a file or `*`, a text, what replaces it.
-fn import(changes: &[(&str, &str, &str)]) -> Result<Imported, String> {
+/// A change to the example: a file or `*`, a text, what replaces it.
+pub type Change<'a> = (&'a str, &'a str, &'a str);
+
+/// The files of the example with these changes.
+pub fn parsed(changes: &[Change]) -> Vec<ConfigDb> {
     let mut switches = Vec::new();
     for (name, text) in FILES {
         let mut text = text.to_owned();
@@ -34,10 +37,15 @@ fn import(changes: &[(&str, &str, &str)]) -> Result<Imported, String> {
         }
         switches.push(sonic::parse(text.into_bytes(), Path::new(name)).unwrap());
     }
-    sonic::import(&switches).map_err(|error| error.to_string())
+    switches
 }
 
-fn text(changes: &[(&str, &str, &str)]) -> String {
+/// The fabric that these are.
+pub fn import(changes: &[Change]) -> Result<Imported, String> {
+    sonic::import(&parsed(changes)).map_err(|error| error.to_string())
+}
+
+pub fn text(changes: &[(&str, &str, &str)]) -> String {
     import(changes)
         .unwrap_or_else(|error| panic!("{error}"))
         .text

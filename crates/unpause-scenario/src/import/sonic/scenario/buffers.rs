@@ -7,8 +7,9 @@ use super::places::{At, differing, most};
 use super::same::{Of, by_switch, one};
 use super::writer::{Scope, Writer};
 use crate::import::FileError;
-use crate::import::sonic::finding::Spot;
-use crate::import::sonic::model::{ConfigDb, Profile, Threshold};
+use crate::import::sonic::finding::{Given, Spot};
+use crate::import::sonic::model::{Buffer, ConfigDb, Profile, Threshold};
+use crate::import::sonic::values::some_of;
 
 /// Lossless priorities of all ports: those with PFC and a lossless group.
 pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> Result<BTreeSet<u8>, FileError> {
@@ -266,11 +267,11 @@ fn memory(
     let Some(buffer) = sizes.iter().map(|it| it.0).min() else {
         return;
     };
-    writer.key(
-        "buffer",
-        format!("\"{buffer}B\""),
-        "BUFFER_POOL size, with size and xoff of each lossless group",
-    );
+    let of = match is_dynamic {
+        true => "BUFFER_POOL size, with size and xoff of one lossless group a port",
+        false => "BUFFER_POOL size, with size and xoff of each lossless group",
+    };
+    writer.key("buffer", format!("\"{buffer}B\""), of);
     for (bytes, switch) in sizes.iter().filter(|(own, _)| *own != buffer) {
         writer.own(
             switch,
@@ -390,6 +391,35 @@ fn xon(gap: &str, groups: &[Group<'_>], writer: &mut Writer) {
 /// What of buffers has no counterpart.
 pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
     let name = db.name();
+    let profile = |given: &Given<Buffer>| match &given.value {
+        Buffer::Profile(profile) => Some((profile.clone(), db.profiles.get(profile)?)),
+        _ => None,
+    };
+    let is_lossy = |(port, group): &(String, u8)| db.lossless(port, *group).is_none();
+    let lossy = db.groups.iter().filter(|(of, _)| is_lossy(of));
+    for (of, it) in lossy.filter_map(|(_, given)| profile(given)) {
+        if it.has_threshold {
+            writer.leave_out(format!(
+                "{name}: BUFFER_PROFILE {of}: a limit of lossy groups: lossy frames have limits at egress alone"
+            ));
+        }
+    }
+    for (of, it) in db.queue_buffers.values().filter_map(profile) {
+        if let Some(size) = it.size.as_ref().filter(|size| size.value > 0) {
+            writer.leave_out(format!(
+                "{name}: BUFFER_PROFILE {of}: size {} B: no memory is reserved for a queue in a scenario",
+                size.value
+            ));
+        }
+    }
+    let asymmetric = db.ports.iter().filter(|(_, port)| port.is_asymmetric);
+    let asymmetric: Vec<&str> = asymmetric.map(|(port, _)| port.as_str()).collect();
+    if !asymmetric.is_empty() {
+        writer.leave_out(format!(
+            "{name}: PORT pfc_asym on of {}: a port obeys PAUSE of the lossless priorities alone here",
+            some_of(&asymmetric)
+        ));
+    }
     if let Some(given) = &db.lossless_mtu {
         writer.leave_out(format!(
             "{name}: LOSSLESS_TRAFFIC_PATTERN mtu {}: of SONiC's headroom, which is taken as it is",

@@ -1,6 +1,7 @@
 //! Classes, which are the same as priorities, queues and groups in a scenario; the order in which queues are served.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter};
 
 use super::fabric_ports::{Ports, Use};
 use super::same::{Of, by_switch, one};
@@ -15,6 +16,8 @@ const PFC_TO_GROUP: &str = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP";
 const DSCPS: &str = "DSCP_TO_TC_MAP";
 /// Of congestion notification packets, by convention: CS6.
 const CNP: u8 = 48;
+/// The scenario's own priority of CNPs.
+pub(super) const CONTROL: u8 = 7;
 
 /// Writes the maps that make a class, its queue and its group different; answers whether there are any. `control` is the
 /// priority of CNPs.
@@ -138,18 +141,41 @@ pub(super) fn dscps(ports: &Ports<'_>, lossless: &BTreeSet<u8>, writer: &mut Wri
     }
 }
 
-/// The priority of CNPs, if the switches have one for their DSCP.
-pub(super) fn cnp(ports: &Ports<'_>, lossless: &BTreeSet<u8>) -> Option<u8> {
-    let classes = ports.all().map(|at| {
-        let map = at.db.map(at.port, DSCPS)?;
-        map.entries.get(&CNP).map(|class| class.value)
-    });
-    let classes: BTreeSet<Option<u8>> = classes.collect();
-    let only = classes.into_iter().collect::<Vec<_>>();
-    match only[..] {
-        [Some(class)] if class <= 7 && !lossless.contains(&class) => Some(class),
-        _ => None,
+/// The priority of CNPs, if the switches have one for their DSCP; it is said where a scenario cannot have that one.
+pub(super) fn cnp(ports: &Ports<'_>, lossless: &BTreeSet<u8>, writer: &mut Writer) -> Option<u8> {
+    let mut classes: BTreeMap<Option<u8>, String> = BTreeMap::new();
+    for at in ports.all() {
+        let map = at.db.map(at.port, DSCPS);
+        let class = map.and_then(|map| map.entries.get(&CNP));
+        classes
+            .entry(class.map(|class| class.value))
+            .or_insert(at.whose());
     }
+    let all: Vec<Option<u8>> = classes.keys().copied().collect();
+    let why = match all[..] {
+        [] | [None] => return None,
+        [Some(class)] if class > 7 => {
+            format!("class {class}, and a scenario has priorities 0 to 7")
+        }
+        [Some(class)] if lossless.contains(&class) => {
+            format!(
+                "class {class}, which is lossless: CNPs wait there behind data, and PAUSE stops them"
+            )
+        }
+        [Some(class)] => return Some(class),
+        _ => {
+            let class = |class: &Option<u8>| class.map_or("none".to_owned(), |it| it.to_string());
+            let each = classes
+                .iter()
+                .map(|(it, whose)| format!("{} at {whose}", class(it)));
+            let each: Vec<String> = each.collect();
+            format!("not the same class everywhere ({})", each.join(", "))
+        }
+    };
+    writer.leave_out(format!(
+        "DSCP_TO_TC_MAP {CNP} (CNPs): {why}; here CNPs have priority {CONTROL} to themselves, before all others and without PFC"
+    ));
+    None
 }
 
 /// Writes `[switch.scheduler]`, if all ports have the same; `control` is the priority of CNPs.
@@ -158,7 +184,7 @@ pub(super) fn scheduler(
     control: u8,
     writer: &mut Writer,
 ) -> Result<(), FileError> {
-    let mut all: Vec<Of<'_, String>> = Vec::new();
+    let mut all: Vec<Of<'_, Served>> = Vec::new();
     let mut missing = Vec::new();
     for at in ports.all() {
         match of_port(&at, control, writer) {
@@ -174,10 +200,9 @@ pub(super) fn scheduler(
         ));
         return Ok(());
     }
-    let Some(value) = one("the scheduler", &all)? else {
+    let Some(Served { weights, strict }) = one("the scheduler", &all)? else {
         return Ok(());
     };
-    let (weights, strict) = value.split_once('|').unwrap_or_default();
     writer.line("[switch.scheduler]");
     if weights.is_empty() {
         writer.key("kind", "\"strict\"", "SCHEDULER type STRICT");
@@ -201,7 +226,26 @@ pub(super) fn scheduler(
 }
 
 /// Weights and strict queues of a port.
-fn of_port<'a>(at: &Use<'a>, control: u8, writer: &mut Writer) -> Option<Of<'a, String>> {
+#[derive(Clone, PartialEq)]
+struct Served {
+    /// `0 = 14, 3 = 15`
+    weights: String,
+    /// `5, 6`
+    strict: String,
+}
+
+impl Display for Served {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (self.weights.as_str(), self.strict.as_str()) {
+            (weights, "") => write!(f, "{weights}"),
+            ("", strict) => write!(f, "strict {strict}"),
+            (weights, strict) => write!(f, "{weights}, strict {strict}"),
+        }
+    }
+}
+
+/// How a port serves its queues.
+fn of_port<'a>(at: &Use<'a>, control: u8, writer: &mut Writer) -> Option<Of<'a, Served>> {
     let (mut weights, mut strict, mut first) = (Vec::new(), Vec::new(), None);
     for queue in 0..8_u8 {
         let settings = at.db.queues.get(&(at.port.to_owned(), queue));
@@ -228,7 +272,10 @@ fn of_port<'a>(at: &Use<'a>, control: u8, writer: &mut Writer) -> Option<Of<'a, 
         }
     }
     first.map(|spot| Of {
-        value: format!("{}|{}", weights.join(", "), strict.join(", ")),
+        value: Served {
+            weights: weights.join(", "),
+            strict: strict.join(", "),
+        },
         db: at.db,
         whose: at.whose(),
         spot,

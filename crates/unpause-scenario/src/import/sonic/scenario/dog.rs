@@ -1,5 +1,7 @@
 //! The PFC watchdog, where all ports have one, or those to hosts.
 
+use std::collections::BTreeSet;
+
 use super::fabric_ports::{Ports, Use};
 use super::same::{Of, one};
 use super::writer::Writer;
@@ -11,9 +13,30 @@ const POLL: u64 = 100;
 /// Writes `[switch.watchdog]`.
 pub(super) fn watchdog(
     ports: &Ports<'_>,
+    lossless: &BTreeSet<u8>,
     has_maps: bool,
     writer: &mut Writer,
 ) -> Result<(), FileError> {
+    let mut with_one = ports
+        .all()
+        .filter(|at| at.db.watchdog.ports.contains_key(at.port));
+    let first = with_one.next().map(|at| at.whose());
+    if let Some(first) = first.as_ref().filter(|_| lossless.is_empty()) {
+        writer.leave_out(format!(
+            "PFC_WD of {first}: no priority is lossless, so a watchdog has nothing to watch"
+        ));
+        return Ok(());
+    }
+    let polls = polls(ports)?;
+    let Some(first) = first else {
+        return Ok(());
+    };
+    if has_maps {
+        writer.leave_out(format!(
+            "PFC_WD of {first}: a scenario has no watchdog where class, queue and group have different numbers"
+        ));
+        return Ok(());
+    }
     let mut all: Vec<Of<'_, String>> = Vec::new();
     // Ports to switches, and to hosts.
     let (mut with, mut without) = ([0_usize; 2], [0_usize; 2]);
@@ -26,16 +49,6 @@ pub(super) fn watchdog(
                 all.push(it);
             }
         }
-    }
-    let polls = polls(ports)?;
-    let Some(first) = all.first().map(|it| it.whose.clone()) else {
-        return Ok(());
-    };
-    if has_maps {
-        writer.leave_out(format!(
-            "PFC_WD of {first}: a scenario has no watchdog where class, queue and group have different numbers"
-        ));
-        return Ok(());
     }
     let which = match (with, without) {
         (_, [0, 0]) => "all",
@@ -54,8 +67,13 @@ pub(super) fn watchdog(
         "the watchdog's detection_time, restoration_time and action",
         &all,
     )?;
-    let times = times.unwrap_or_default();
     let poll = one("POLL_INTERVAL", &polls)?.unwrap_or(POLL);
+    write(&times.unwrap_or_default(), poll, which, writer);
+    Ok(())
+}
+
+/// Writes the table: times and action as [`times`] has them, ms between two polls, and at which ports.
+fn write(times: &str, poll: u64, which: &str, writer: &mut Writer) {
     let mut words = times.split(' ');
     let mut word = || words.next().unwrap_or_default();
     writer.line("[switch.watchdog]");
@@ -77,7 +95,6 @@ pub(super) fn watchdog(
     writer.key("action", format!("\"{}\"", word()), "PFC_WD action");
     writer.key("ports", format!("\"{which}\""), "ports that PFC_WD names");
     writer.line("");
-    Ok(())
 }
 
 /// Times and action of a port, as one text.

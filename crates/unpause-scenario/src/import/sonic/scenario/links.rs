@@ -7,6 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::import::FileError;
 use crate::import::sonic::finding::Spot;
 use crate::import::sonic::model::{ConfigDb, Neighbor};
+use crate::import::sonic::values::some_of;
 
 /// Of light in the cable, picoseconds a metre.
 const PS_PER_METRE: f64 = 5000.0;
@@ -224,6 +225,11 @@ impl Builder<'_> {
                     .error(found, "files that name the same links"));
             }
             self.agree(index, port, at, there)?;
+            if peer.ports.get(there).is_some_and(|it| it.is_down) {
+                let line = format!("{name}: {port} to {other}: its port {there} is shut down");
+                self.fabric.left_out.push(line);
+                return Ok(());
+            }
             self.seen.insert((at, there.clone()));
             let end = End {
                 name: name.clone(),
@@ -345,14 +351,4 @@ fn is_switch(kind: &str) -> bool {
     ["Router", "Switch", "Spine", "Leaf", "ToR", "Fabric"]
         .iter()
         .any(|word| kind.contains(word))
-}
-
-/// A few of many names.
-pub(super) fn some_of(names: &[&str]) -> String {
-    const MOST: usize = 8;
-    let mut text = names[..names.len().min(MOST)].join(", ");
-    if names.len() > MOST {
-        text += &format!(" and {} more", names.len() - MOST);
-    }
-    text
 }

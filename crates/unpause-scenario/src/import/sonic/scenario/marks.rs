@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::fabric_ports::{Ports, Use};
 use super::places::{At, differing, most};
 use super::writer::{Scope, Writer};
-use crate::import::sonic::model::{COLORS, Wred};
+use crate::import::FileError;
+use crate::import::sonic::finding::Given;
+use crate::import::sonic::model::{COLORS, Curve as Colour, Green, Wred};
+use crate::text::count::count;
 
 /// A curve: bytes of the smallest and the largest threshold, percent at the largest.
 type Curve = (u64, u64, u64);
@@ -16,11 +19,11 @@ pub(super) fn schemes(
     lossless: &BTreeSet<u8>,
     control: u8,
     writer: &mut Writer,
-) {
+) -> Result<(), FileError> {
     let mut all = Vec::new();
     for at in ports.all() {
         for number in (0..8).filter(|number| *number != control) {
-            let value = curve(&at, number, writer);
+            let value = curve(&at, number, writer)?;
             all.push(At { at, number, value });
         }
         let own = at.db.queues.get(&(at.port.to_owned(), control));
@@ -45,7 +48,7 @@ pub(super) fn schemes(
         some => some,
     };
     if curves.is_empty() {
-        return;
+        return Ok(());
     }
     let same = most(&curves.iter().collect::<Vec<_>>());
     write(same, writer);
@@ -57,6 +60,7 @@ pub(super) fn schemes(
         }
         own_curve(&scope, value, writer);
     }
+    Ok(())
 }
 
 /// What queues have otherwise than the scheme says.
@@ -98,33 +102,66 @@ fn write((min, max, percent): Curve, writer: &mut Writer) {
     writer.line("");
 }
 
-/// The curve of green packets of a queue, if it marks.
-fn curve(at: &Use<'_>, queue: u8, writer: &mut Writer) -> Option<Curve> {
-    let name = at
-        .db
-        .queues
-        .get(&(at.port.to_owned(), queue))?
-        .wred
-        .as_ref()?;
-    let it: &Wred = at.db.wred.get(&name.value)?;
-    let name = &name.value;
-    let [green, others @ ..] = &it.colors;
-    let marks = it.ecn.as_ref().is_some_and(|ecn| ecn.value != "ecn_none");
-    let (Some(min), Some(max), true) = (&green.min, &green.max, marks) else {
-        writer.leave_out(format!(
-            "{}: WRED_PROFILE {name}: no ECN, or no curve for green packets: its queues mark and drop nothing here",
-            at.db.name()
-        ));
-        return None;
+/// The curve of green packets of a queue, if it marks them.
+fn curve(at: &Use<'_>, queue: u8, writer: &mut Writer) -> Result<Option<Curve>, FileError> {
+    let settings = at.db.queues.get(&(at.port.to_owned(), queue));
+    let name = settings.and_then(|queue| queue.wred.as_ref());
+    let Some((name, it)) = name.and_then(|name| at.db.wred.get_key_value(&name.value)) else {
+        return Ok(None);
     };
+    let whose = format!("{}: WRED_PROFILE {name}", at.db.name());
+    let why = match it.green() {
+        Green::Marks(of) => match (&of.min, &of.max) {
+            (Some(min), Some(max)) => {
+                others(&whose, it, writer);
+                return rising(at, min, max, of).map(Some);
+            }
+            _ => "no thresholds of green packets: its queues mark and drop nothing here",
+        },
+        Green::Drops => {
+            "it drops green packets and marks none (ecn): its queues mark and drop nothing here"
+        }
+        Green::Off => {
+            "it marks no green packets (wred_green_enable, ecn): its queues mark and drop nothing here"
+        }
+    };
+    writer.leave_out(format!("{whose}: {why}"));
+    Ok(None)
+}
+
+/// A curve whose first threshold is not above the second one.
+fn rising(
+    at: &Use<'_>,
+    min: &Given<u64>,
+    max: &Given<u64>,
+    of: &Colour,
+) -> Result<Curve, FileError> {
+    if min.value > max.value {
+        let found = format!(
+            "green_min_threshold of {} B above green_max_threshold of {} B",
+            count(min.value),
+            count(max.value)
+        );
+        let expected = "a minimum that is not above the maximum";
+        return Err(at.db.place(&min.spot).error(found, expected));
+    }
+    let percent = of.probability.as_ref().map_or(100, |it| it.value);
+    Ok((min.value, max.value, percent))
+}
+
+/// Names the curves of other colours that are not as the green one.
+fn others(whose: &str, it: &Wred, writer: &mut Writer) {
+    let numbers = |of: &Colour| {
+        let all = [&of.min, &of.max, &of.probability];
+        all.map(|it| it.as_ref().map(|it| it.value))
+    };
+    let [green, others @ ..] = &it.colors;
     for (color, other) in COLORS.iter().skip(1).zip(others) {
-        if other.min.as_ref().is_some_and(|it| it.value != min.value) {
+        let mut pairs = numbers(green).into_iter().zip(numbers(other));
+        if pairs.any(|(green, other)| other.is_some() && other != green) {
             writer.leave_out(format!(
-                "{}: WRED_PROFILE {name}: the curve of {color} packets: a scenario has none",
-                at.db.name()
+                "{whose}: the curve of {color} packets: a scenario has none"
             ));
         }
     }
-    let percent = green.probability.as_ref().map_or(100, |it| it.value);
-    Some((min.value, max.value, percent))
 }

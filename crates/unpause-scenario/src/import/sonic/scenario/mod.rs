@@ -15,10 +15,11 @@ use unpause_protocols::units::Time;
 
 use super::finding::Severity;
 use super::model::ConfigDb;
-use super::table::TABLES;
+use super::table::{OF_OTHERS, TABLES};
+use super::values::some_of;
 use crate::import::FileError;
 use fabric_ports::Ports;
-use links::{Fabric, some_of};
+use links::Fabric;
 use writer::{Writer, quoted};
 
 /// A scenario made of configurations.
@@ -55,8 +56,8 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
         .iter()
         .for_each(|line| writer.leave_out(line.clone()));
     let lossless = buffers::lossless(&ports, &mut writer)?;
-    let cnps = classes::cnp(&ports, &lossless);
-    let control = cnps.unwrap_or(CONTROL);
+    let cnps = classes::cnp(&ports, &lossless, &mut writer);
+    let control = cnps.unwrap_or(classes::CONTROL);
     let has_maps = classes::maps(&ports, &lossless, control, &mut writer)?;
     classes::dscps(&ports, &lossless, &mut writer);
     head(switches, &fabric, &mut writer);
@@ -83,8 +84,8 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
     );
     buffers::write(&ports, &lossless, &mut writer)?;
     classes::scheduler(&ports, control, &mut writer)?;
-    dog::watchdog(&ports, has_maps, &mut writer)?;
-    marks::schemes(&ports, &lossless, control, &mut writer);
+    dog::watchdog(&ports, &lossless, has_maps, &mut writer)?;
+    marks::schemes(&ports, &lossless, control, &mut writer)?;
     queues::limits(&ports, control, &mut writer);
     queues::shapers(&ports, control, &mut writer)?;
     writer.overrides();
@@ -162,9 +163,6 @@ fn head(switches: &[ConfigDb], fabric: &Fabric, writer: &mut Writer) {
     }
 }
 
-/// The scenario's own priority of CNPs.
-const CONTROL: u8 = 7;
-
 /// Bytes that each sends in the example.
 const BYTES: u64 = 1_000_000;
 
@@ -194,21 +192,33 @@ fn traffic(fabric: &Fabric, priority: u8, writer: &mut Writer) {
         .push("traffic: an incast of 1 MB from every host, as an example".into());
 }
 
+/// Tables of link aggregation.
+const CHANNELS: [&str; 2] = ["PORTCHANNEL", "PORTCHANNEL_MEMBER"];
+
 /// Tables that say nothing that a scenario could.
 fn others(db: &ConfigDb, writer: &mut Writer) {
-    let read = |name: &str| TABLES.contains(&name);
-    let other: Vec<&str> = db
-        .tables
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !read(name))
-        .collect();
+    let is_other = |name: &&str| !TABLES.contains(name) && !CHANNELS.contains(name);
+    let names = || db.tables.iter().map(String::as_str);
+    let other: Vec<&str> = names().filter(is_other).collect();
     if !other.is_empty() {
         writer.leave_out(format!(
-            "{}: {}: not about ports, buffers and classes",
+            "{}: {}: no counterpart in a scenario",
             db.name(),
             some_of(&other)
         ));
+    }
+    let channels: Vec<&str> = names().filter(|name| CHANNELS.contains(name)).collect();
+    if !channels.is_empty() {
+        writer.leave_out(format!(
+            "{}: {}: each member is a link of its own here, and links to the same neighbour share flows (ECMP); hashing and \
+             min_links of a LAG are not modelled",
+            db.name(),
+            some_of(&channels)
+        ));
+    }
+    let elsewhere = db.findings.iter().filter(|it| it.rule == OF_OTHERS);
+    for it in elsewhere {
+        writer.leave_out(format!("{}: {}", db.name(), it.message));
     }
     for (table, why) in [
         (

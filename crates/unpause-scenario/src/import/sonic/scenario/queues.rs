@@ -142,6 +142,12 @@ fn rate(
 /// What of it has no counterpart.
 pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
     let name = db.name();
+    let numbers = db.queues.keys().chain(db.queue_buffers.keys());
+    if numbers.into_iter().any(|(_, number)| *number > 7) {
+        writer.leave_out(format!(
+            "{name}: QUEUE, BUFFER_QUEUE of queues above 7: a scenario has queues 0 to 7"
+        ));
+    }
     for (key, pool) in &db.pools {
         let is = |word: &str| pool.direction.as_ref().is_some_and(|it| it.value == word);
         if is("egress") {
