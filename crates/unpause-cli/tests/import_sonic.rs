@@ -279,14 +279,12 @@ fn the_document_says_what_the_program_says() {
     let [good, bad] = all
         .each_ref()
         .map(|files| files.each_ref().map(String::as_str));
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 5] = [
         &[&["lint"], &good[..]].concat(),
         &["lint", "far/leaf0.json"],
         &[&["import", "sonic"], &good[..], &["--out", "fabric.toml"]].concat(),
-        &["run", "fabric.toml", "--no-report"],
         &[&["lint"], &bad[..]].concat(),
         &[&["import", "sonic"], &bad[..], &["--out", "late.toml"]].concat(),
-        &["run", "late.toml", "--no-report"],
     ];
     let said: String = commands
         .iter()
@@ -294,15 +292,21 @@ fn the_document_says_what_the_program_says() {
         .collect();
     let said: Vec<&str> = said.lines().map(str::trim_end).collect();
     let document = include_str!("../../../docs/operators.md");
-    let blocks = document
-        .split("```text\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap());
+    // What runs show is a test of the Python package: it draws the report.
+    let steps = document.split("```sh\n").skip(1);
+    let steps = steps.filter(|step| {
+        let commands = step.split("```").next().unwrap();
+        !["unpause run", "unpause explain"]
+            .iter()
+            .any(|it| commands.contains(it))
+    });
+    let blocks = steps.flat_map(|step| step.split("```text\n").skip(1));
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
     let lines: Vec<&str> = blocks
         .flat_map(str::lines)
         .filter(|line| line.trim() != "…")
         .collect();
-    assert!(lines.len() > 30);
+    assert!(lines.len() >= 20, "{lines:#?}");
     for line in lines {
         assert!(
             said.contains(&line.trim_end()),
