@@ -144,6 +144,7 @@ def test_rails_have_equal_links_to_spines() -> None:
         texts += [] if found is None else [found[0]]
     assert 0 < len(texts) < 32
     assert all("is one of 2 equal links, and the hash put more" in it for it in texts)
+    assert all("than on the other, which carried" in it and "each" not in it for it in texts)
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,12 @@ class Hashed:
             )
         if not self.alone:
             return None
+        share = f"{100 * rest / max(1, ours):.0f} % as much"
+        than = f"the other, which carried {share}"
+        if equal.number > 2:
+            than = f"the others, which carried {share} each"
         return (
-            f"{one}, and the hash put more of these flows on it "
-            f"than on the others, which carried {100 * rest / max(1, ours):.0f} % as much each: "
+            f"{one}, and the hash put more of these flows on it than on {than}: "
             "spread them over more flows, or check with other seeds (--seeds)"
         )
 
