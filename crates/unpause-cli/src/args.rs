@@ -351,6 +351,8 @@ pub struct Export {
     pub latex: bool,
     /// Keep this many bytes of each frame [default: all; Wireshark calls truncated RoCEv2 data malformed].
     #[arg(long, value_name = "BYTES", requires = "pcapng")]
+    // What conflicts with `pcapng` would waive that.
+    #[arg(conflicts_with_all = ["csv", "perfetto", "latex"])]
     pub snap: Option<NonZero<u32>>,
     /// Where to write [default: csv/, pcapng/, latex/ or trace.pftrace in the result directory].
     #[arg(long, short)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::{Cost, Error, count, machine};
+use unpause_scenario::{Cost, Error, count, counted, machine};
 
 use crate::text::{size, time};
 
@@ -24,12 +24,12 @@ fn used(runs: usize, threads: Option<u16>) -> usize {
 /// `about 3,100,000 packet-hops, 0.50 s on 2 cores, …`; `threads` as asked for.
 pub fn text(cost: &Cost, runs: usize, threads: Option<u16>) -> String {
     let used = used(runs, threads);
-    let plural = if used == 1 { "" } else { "s" };
     format!(
-        "about {} packet-hops of {} flows: {} on {used} core{plural}, {} of memory; {}, {} on disk",
+        "about {} packet-hops of {}: {} on {}, {} of memory; {}, {} on disk",
         count(rounded(cost.packet_hops)),
-        count(rounded(cost.flows)),
+        counted(rounded(cost.flows) as usize, "flow"),
         time(rounded((cost.core_s * 1e9 / used as f64) as u64) as f64),
+        counted(used, "core"),
         size(rounded(cost.memory_bytes)),
         recorded(cost),
         size(rounded(cost.disk_bytes)),

@@ -88,7 +88,7 @@ fn each_link_is_slow_for_its_own_time() {
         said(&events, "link-rate"),
         [
             "leaf1->spine2 at 1Gbps of 10Gbps from 50us until 60us",
-            "leaf1->spine0 at 1Gbps of 10Gbps from 50us until the end",
+            "leaf1->spine0 at 1Gbps of 10Gbps from 50us on",
         ]
     );
 }

@@ -124,6 +124,10 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
     assert!(rows.count() >= 4, "{said}");
     let export = unpause(place.path(), &["export", "results/two", "--csv"]);
     assert!(export.status.success(), "{}", text(&export.stderr));
+    // It is about frames alone.
+    let snap = ["export", "results/two", "--csv", "--snap", "64"];
+    let said = text(&unpause(place.path(), &snap).stderr);
+    assert!(said.contains("cannot be used with"), "{said}");
     let flows = fs::read_to_string(results.join("two/csv/flows.csv")).unwrap();
     assert_eq!(flows.lines().count(), 5, "{flows}");
     assert!(flows.starts_with("run,scheme,flow_id,traffic,src,dst,priority,size_bytes,start_ns"));

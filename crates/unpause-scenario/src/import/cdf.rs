@@ -11,6 +11,7 @@ use unpause_sim::traffic::{Cdf, CdfError};
 
 use super::{FileError, Place};
 use crate::limits;
+use crate::text::count::counted;
 use crate::text::error::nearest;
 use crate::text::quantity::parse_duration;
 
@@ -126,7 +127,7 @@ fn points(
             continue;
         }
         let &[bytes, probability] = columns.as_slice() else {
-            return Err(place.error(format!("{} columns", columns.len()), columns_expected));
+            return Err(place.error(counted(columns.len(), "column"), columns_expected));
         };
         let bytes =
             value(bytes).ok_or_else(|| place.error(format!("`{bytes}`"), value_expected))?;
@@ -213,7 +214,7 @@ mod tests {
         );
         assert_eq!(
             error("0\n"),
-            format!("sizes.csv:1: found 1 columns, {columns}")
+            format!("sizes.csv:1: found 1 column, {columns}")
         );
         assert_eq!(
             error("a,b\n-5,0\n1,1"),
