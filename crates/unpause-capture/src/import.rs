@@ -74,7 +74,7 @@ pub struct Reader {
 /// Of a packet in a pcap file, bytes: what libpcap takes for damage is longer.
 const LONGEST: u32 = 262_144;
 
-/// A packet belongs to one of so many flows of its connection, if it is near enough to it in time.
+/// How many of the latest flows of a connection are searched for one that is near enough in time to a packet.
 const LATEST: usize = 8;
 
 #[derive(Debug)]

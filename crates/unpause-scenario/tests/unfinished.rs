@@ -198,7 +198,7 @@ fn a_job_says_how_many_of_its_iterations_were_complete() {
     let means = "means and bandwidths are of those that were complete; a longer duration helps";
     let some = format!("job `J` completed 2 of its 4 iterations; {means}");
     assert_eq!(jobs(RING), [(some, true)]);
-    let none = "there is no iteration time and no bandwidth of it; a longer duration helps";
+    let none = "its iteration time and bandwidth are unknown; a longer duration helps";
     let with_warmup = RING.replace("iterations = 4", "iterations = 4\nwarmup = 3");
     let after =
         format!("job `J` completed 2 of its 4 iterations, none after the warm-up of 3; {none}");

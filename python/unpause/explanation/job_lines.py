@@ -23,7 +23,7 @@ from unpause.text import value_text
 #: At most this many jobs and schemes are named.
 _MOST_JOBS = 8
 _MOST_SCHEMES = 8
-#: At most so many swept values without a complete iteration are named for each scheme.
+#: The most swept values without a complete iteration that are named for a scheme.
 _MOST_VALUES = 4
 #: Slowdowns nearer to 1 than this are none.
 _NOTHING = 0.005

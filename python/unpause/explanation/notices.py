@@ -14,9 +14,9 @@ from typing import Any
 from unpause.data.result import Result
 from unpause.text import key_text, value_text
 
-#: Of each kind and scheme so many are shown.
+#: The most warnings of a kind and scheme that are shown.
 _MOST_OF_A_KIND = 3
-#: So many points are named.
+#: The most points that are named.
 _MOST_POINTS = 4
 
 

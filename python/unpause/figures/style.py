@@ -165,7 +165,7 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], title: str | None = None) 
 
 
 def own_legends(axes: Sequence[Axes], columns: int) -> None:
-    """A legend above each of `axes`, which stand in so many columns and have no titles."""
+    """A legend above each of `axes`, which have no titles and are in this many columns."""
     rows = 0
     for ax in axes:
         names = [f"{line.get_label()}" for line in ax.get_lines()]

@@ -9,7 +9,7 @@ from unpause.data.result import Result
 from unpause.sweeps.grouped import Runs
 from unpause.text import key_text, value_text
 
-#: So many are named.
+#: The most keys and points that are named.
 _MOST = 6
 #: Tables that say nothing of what is simulated, or are compared by other means.
 _ASIDE = ("title", "source", "report", "scheme", "sweep", "seed")

@@ -210,8 +210,8 @@ impl Thresholds {
         )
     }
 
-    /// What is said of the memory of a switch with so many ports and one lossless priority, and its bytes: it shares as much as
-    /// the switch whose thresholds these are.
+    /// A comment on the memory of a switch with this many ports and one lossless priority, and the bytes of that memory. It
+    /// shares as much as the switch whose thresholds these are.
     fn memory(&self, ports: u64) -> (String, u64) {
         if (ports, 1) == (self.ports, self.priorities) {
             return (String::new(), self.buffer);

@@ -160,7 +160,7 @@ fn in_spite_of(measured: &Measured, port: &PortRecord, room: u64, link: &Link) -
     if lost > 0 {
         found.push((
             format!("{lost} control frames to {peer} were lost, and XOFF may have been among them"),
-            "table losses says where; after a lost XOFF its sender goes on until PAUSE is repeated",
+            "table losses says where; after a lost XOFF its sender keeps sending until PAUSE is repeated",
         ));
     }
     if found.is_empty() && in_force::buffer(config, port.node).is_some() {

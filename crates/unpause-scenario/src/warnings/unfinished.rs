@@ -124,12 +124,12 @@ fn stopped(counts: &Counts) -> String {
     }
 }
 
-/// What flows of one entry have in common that are told apart by nothing else here.
+/// Entry, sender, receiver and size: flows with the same ones are treated alike.
 type Alike = (u16, NodeId, NodeId, Option<u64>);
 
 /// When flows stop sending, whatever is left.
 struct Stops {
-    /// The latest one of flows that are alike.
+    /// The latest `stop` of flows that are treated alike.
     of: HashMap<Alike, Time>,
     /// End of the run.
     end: Time,

@@ -59,7 +59,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
 /// What tables lack.
 fn missing(counted: usize) -> &'static str {
     match counted {
-        0 => "there is no iteration time and no bandwidth of it",
+        0 => "its iteration time and bandwidth are unknown",
         1 => "its time and bandwidth are those of the one that was complete",
         _ => "means and bandwidths are of those that were complete",
     }

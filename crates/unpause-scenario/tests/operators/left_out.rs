@@ -178,7 +178,7 @@ fn cnps_of_a_class_that_differs_or_is_lossless_are_said() {
     assert!(!left_out(&[]).contains("(CNPs)"));
 }
 
-/// Strict queues are told from weights by a word.
+/// A word distinguishes strict queues from weights.
 #[test]
 fn schedulers_that_differ_are_told_in_words() {
     let error = import(&[
