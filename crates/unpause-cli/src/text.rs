@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use comfy_table::{CellAlignment, Table, TableComponent, presets};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use textwrap::{Options, WordSeparator, WordSplitter::NoHyphenation};
 use unpause_scenario::{Summary, Timing, count};
 
@@ -207,13 +207,8 @@ impl Grid {
 
     fn draw(&self) -> String {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING);
-        for line in [
-            TableComponent::HeaderLines,
-            TableComponent::MiddleHeaderIntersections,
-        ] {
-            table.set_style(line, '─');
-        }
+        let line = LineStyle::none().fill('─').junction('─');
+        table.load_style(TableStyle::new().header_separator(line));
         table.set_header(&self.head);
         table.add_rows(&self.rows);
         let text = 1 + usize::from(self.head[0] == "result");

@@ -27,7 +27,7 @@ pub fn most_at_once() -> u64 {
 fn limit() -> Option<u64> {
     use rustix::process::{Resource, getrlimit};
     let limit = getrlimit(Resource::As).current?;
-    let mut system = System::new();
+    let mut system = System::new().ok()?;
     let own = sysinfo::get_current_pid().ok()?;
     system.refresh_processes(sysinfo::ProcessesToUpdate::Some(&[own]), false);
     let used = system
@@ -43,7 +43,9 @@ fn limit() -> Option<u64> {
 
 fn installed() -> u64 {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let system = System::new_with_specifics(what);
+    let Ok(system) = System::new_with_specifics(what) else {
+        return 0;
+    };
     let of_group = system.cgroup_limits().map(|limits| limits.total_memory);
     of_group
         .filter(|bytes| *bytes > 0)

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use unpause_vopr::campaign::{self, Plan};
 use unpause_vopr::case::Case;
 use unpause_vopr::digest;
@@ -201,13 +203,15 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The first Ctrl-C or SIGTERM ends the run in order, with its summary; the second at once.
 fn listen() {
-    let heard = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+    let mut signals = Signals::new([SIGINT, SIGTERM]).expect("both signals can be handled");
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            eprintln!("stopping after the seeds under way");
         }
-        eprintln!("stopping after the seeds under way");
     });
-    heard.expect("the only handler of this process");
 }
 
 fn run(plan: &Plan, coverage: bool) -> ExitCode {

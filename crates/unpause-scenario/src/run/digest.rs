@@ -1,7 +1,7 @@
 //! Digests of files, as manifests have them.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -19,8 +19,16 @@ pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
 /// The same of the rest of an open file.
 pub(crate) fn sha256_of(file: &mut File) -> io::Result<String> {
     let mut hash = Sha256::new();
-    io::copy(file, &mut hash)?;
-    Ok(digits(&hash.finalize()))
+    let mut reader = BufReader::new(file);
+    loop {
+        let part = reader.fill_buf()?;
+        if part.is_empty() {
+            return Ok(digits(&hash.finalize()));
+        }
+        hash.update(part);
+        let read = part.len();
+        reader.consume(read);
+    }
 }
 
 fn digits(digest: &[u8]) -> String {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fs4::fs_std::FileExt;
+use fs4::{FileExt, TryLockError};
 
 use super::beneath::Folder;
 use crate::text::error::Error;
@@ -105,8 +105,10 @@ fn lock(directory: &Path, folder: &Folder) -> Result<File, Error> {
             }
             Err(error) => return Err(fail(error)),
         };
-        if !FileExt::try_lock_exclusive(&file).map_err(fail)? {
-            return Err(busy(directory, &mut file));
+        match FileExt::try_lock(&file) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(busy(directory, &mut file)),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
         }
         // The lock of a file that its last holder has removed protects nothing.
         if !folder
