@@ -165,9 +165,10 @@ fn main() -> io::Result<()> {
             json,
         } => {
             let chosen = chosen(&cases, |case| case.role == Role::Threaded);
-            let counts = match threads.is_empty() {
-                true => threads::counts(machine().cores),
-                false => threads,
+            let counts = if threads.is_empty() {
+                threads::counts(machine().cores)
+            } else {
+                threads
             };
             let measurements = threads::run(&chosen, flows, &counts, rounds);
             if let Some(path) = json {
@@ -269,9 +270,10 @@ fn write_json(path: &Path, measurements: &[Measurement]) -> io::Result<()> {
 
 /// The cases of these names, or those that go by default.
 fn chosen(names: &[String], by_default: impl Fn(&Case) -> bool) -> Vec<&'static Case> {
-    match names.is_empty() {
-        true => CASES.iter().filter(|case| by_default(case)).collect(),
-        false => names.iter().map(|name| find(name)).collect(),
+    if names.is_empty() {
+        CASES.iter().filter(|case| by_default(case)).collect()
+    } else {
+        names.iter().map(|name| find(name)).collect()
     }
 }
 

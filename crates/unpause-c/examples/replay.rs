@@ -189,7 +189,9 @@ fn replay(log: &str, told: &Told) -> [Count; 3] {
             }
         }
     }
-    let unsent = receivers.values().map(|it| it.owed.len() as u64);
+    let unsent = receivers
+        .values()
+        .map(|receiver| receiver.owed.len() as u64);
     cnps.others += unsent.sum::<u64>();
     counts
 }

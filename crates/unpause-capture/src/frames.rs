@@ -192,9 +192,10 @@ fn roce(packet: &Described) -> Body<'static> {
 
 fn tcp(packet: &Described) -> Body<'static> {
     let forward = packet.dst == packet.flow_dst;
-    let (source_port, destination_port) = match forward {
-        true => (packet.source_port, TCP_PORT),
-        false => (TCP_PORT, packet.source_port),
+    let (source_port, destination_port) = if forward {
+        (packet.source_port, TCP_PORT)
+    } else {
+        (TCP_PORT, packet.source_port)
     };
     // A SYN takes a number of its own, from which data follow; the simulation counts data from 0.
     let next = packet.seq.wrapping_add(1);

@@ -403,9 +403,10 @@ impl Interfaces {
     /// Obsolete blocks have the time in two halves, the high one first, as enhanced ones do; the library reads them
     /// as one number.
     fn obsolete_time(&self, timestamp: u64) -> u128 {
-        match self.is_little {
-            true => timestamp.rotate_left(32).into(),
-            false => timestamp.into(),
+        if self.is_little {
+            timestamp.rotate_left(32).into()
+        } else {
+            timestamp.into()
         }
     }
 }

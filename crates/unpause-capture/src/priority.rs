@@ -35,13 +35,17 @@ impl PriorityFrom {
         if *self != Self::Auto {
             return self.clone();
         }
-        if classes.clone().any(|it| it.pcp.is_some_and(|pcp| pcp > 0)) {
+        if classes
+            .clone()
+            .any(|class| class.pcp.is_some_and(|pcp| pcp > 0))
+        {
             return Self::Pcp;
         }
         let mut classes = classes;
-        match classes.any(|it| matches!(it.dscp, 3 | 4)) {
-            true => Self::Sonic,
-            false => Self::Dscp,
+        if classes.any(|class| matches!(class.dscp, 3 | 4)) {
+            Self::Sonic
+        } else {
+            Self::Dscp
         }
     }
 

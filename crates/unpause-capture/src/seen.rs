@@ -103,7 +103,9 @@ pub(crate) fn seen(link: DataLink, data: &[u8]) -> Option<Seen> {
 /// True for a part of an IP packet: the first part alone has ports, and its length is not that of the whole.
 pub(crate) fn is_fragment(link: DataLink, data: &[u8]) -> bool {
     let network = network(link, data);
-    let net = network.as_ref().and_then(|it| it.packet.net.as_ref());
+    let net = network
+        .as_ref()
+        .and_then(|network| network.packet.net.as_ref());
     net.and_then(LaxNetSlice::ip_payload_ref)
         .is_some_and(|payload| payload.fragmented)
 }

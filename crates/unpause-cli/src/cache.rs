@@ -52,9 +52,10 @@ pub fn cache(args: &args::Cache) -> Result<(), Error> {
             let size = megabytes(held.bytes);
             let what = format!("{} finished {runs}, {size}", held.runs);
             let place = folder.display();
-            show(&match args.clear {
-                true => format!("removed {what}: {place}\n"),
-                false => format!("{what} of at most {}: {place}\n", megabytes(limit)),
+            show(&if args.clear {
+                format!("removed {what}: {place}\n")
+            } else {
+                format!("{what} of at most {}: {place}\n", megabytes(limit))
             });
         }
     }
@@ -95,7 +96,7 @@ fn folder() -> Option<PathBuf> {
     match set(PLACE) {
         Some(off) if off == "off" => None,
         Some(place) => Some(PathBuf::from(place).join("runs")),
-        None => caches(set("XDG_CACHE_HOME"), set("HOME")).map(|it| it.join("unpause/runs")),
+        None => caches(set("XDG_CACHE_HOME"), set("HOME")).map(|cache| cache.join("unpause/runs")),
     }
 }
 

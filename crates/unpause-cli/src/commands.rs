@@ -139,9 +139,10 @@ pub fn open(args: &Open) -> Result<(), Error> {
     };
     if !directory.is_dir() {
         return Err(Error::Other {
-            message: match directory.exists() {
-                true => format!("{} is not a result: it is a file", directory.display()),
-                false => format!("{}: no such directory", directory.display()),
+            message: if directory.exists() {
+                format!("{} is not a result: it is a file", directory.display())
+            } else {
+                format!("{}: no such directory", directory.display())
             },
             help: Some("name the directory of a result, as written by `unpause run FILE`".into()),
         });

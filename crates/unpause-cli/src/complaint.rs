@@ -55,9 +55,10 @@ fn text(error: &Error) -> String {
         text += &format!("hint: {help}\n");
     }
     let text = printable(&text);
-    match std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        true => text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1),
-        false => text,
+    if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1)
+    } else {
+        text
     }
 }
 

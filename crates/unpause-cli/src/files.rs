@@ -69,8 +69,9 @@ pub fn load(path: &Path) -> Result<Scenario, Vec<Error>> {
 
 /// The file that a default directory is named after.
 pub fn named(path: &Path) -> &Path {
-    match path == Path::new(INPUT) {
-        true => Path::new(INPUT_NAME),
-        false => path,
+    if path == Path::new(INPUT) {
+        Path::new(INPUT_NAME)
+    } else {
+        path
     }
 }

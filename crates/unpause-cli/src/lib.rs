@@ -142,7 +142,12 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Validate(validate) => commands::validate(validate),
         Command::List(list) => done(listing::list(list)),
         Command::Cache(it) => done(cache::cache(it)),
-        Command::Compare(it) if it.directories.iter().any(|it| report::is_sweep(it)) => {
+        Command::Compare(it)
+            if it
+                .directories
+                .iter()
+                .any(|directory| report::is_sweep(directory)) =>
+        {
             Ok(report::compare_sweeps(package, it))
         }
         Command::Compare(it) => commands::compare(it, package).map_err(|error| vec![error]),
@@ -199,7 +204,10 @@ fn manual() -> Result<(), Error> {
     let commands: Vec<_> = program.get_subcommands().cloned().collect();
     let render = || {
         clap_mangen::Man::new(program.clone()).render(&mut text)?;
-        for command in commands.into_iter().filter(|it| it.get_name() != "help") {
+        for command in commands
+            .into_iter()
+            .filter(|command| command.get_name() != "help")
+        {
             let name = format!("{name} {}", command.get_name());
             let page = clap_mangen::Man::new(command);
             writeln!(text, ".SH \"{}\"", name.to_uppercase())?;

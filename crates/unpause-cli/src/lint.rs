@@ -23,15 +23,16 @@ pub fn lint(args: &Lint) -> Result<u8, Errors> {
             Err(error) => errors.push(failed(error)),
         }
     }
-    let worst = match args.strict {
-        true => Severity::Warning,
-        false => Severity::Error,
+    let worst = if args.strict {
+        Severity::Warning
+    } else {
+        Severity::Error
     };
     let mut code = 0;
     let mut all = Vec::new();
     for db in &files {
         let findings = sonic::lint(db, &|cable| needs(db, cable));
-        code |= u8::from(findings.iter().any(|it| it.severity <= worst));
+        code |= u8::from(findings.iter().any(|finding| finding.severity <= worst));
         match args.format {
             Form::Text => show(&text(db, &findings)),
             Form::Json => all.push(as_json(db, &findings)),
@@ -59,7 +60,7 @@ pub fn failed(error: FileError) -> Error {
 
 /// What headroom a cable needs: the least by IEEE's terms, the most, and what SONiC's script says if it has the speed.
 fn needs(db: &ConfigDb, cable: &Cable) -> Vec<Need> {
-    let lossless_mtu = db.lossless_mtu.as_ref().map(|it| it.value);
+    let lossless_mtu = db.lossless_mtu.as_ref().map(|mtu| mtu.value);
     let small = db.small_packets.as_ref();
     let small = small.and_then(|it| u8::try_from(it.value).ok());
     let rate = Rate::from_mbps(cable.mbps);
@@ -121,20 +122,26 @@ fn text(db: &ConfigDb, findings: &[Finding]) -> String {
         }
         text.push('\n');
     }
-    let number = |severity: Severity| findings.iter().filter(|it| it.severity == severity).count();
+    let number = |severity: Severity| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
     let counted = |severity: Severity| match number(severity) {
         1 => format!("1 {}", severity.name()),
         number => format!("{number} {}s", severity.name()),
     };
-    text += &match findings.is_empty() {
-        true => format!("{}: no findings\n", db.path.display()),
-        false => format!(
+    text += &if findings.is_empty() {
+        format!("{}: no findings\n", db.path.display())
+    } else {
+        format!(
             "{}: {}, {}, {}\n",
             db.path.display(),
             counted(Severity::Error),
             counted(Severity::Warning),
             counted(Severity::Note)
-        ),
+        )
     };
     text
 }

@@ -118,15 +118,18 @@ fn groups() -> Vec<Group> {
         items,
     };
     let controls = CONGESTION_CONTROLS.iter();
-    let controls = controls.map(|it| keyed(it.name(), it.summary(), &it.keys()));
+    let controls =
+        controls.map(|control| keyed(control.name(), control.summary(), &control.keys()));
     let markings = MARKINGS.iter();
-    let markings = markings.map(|it| keyed(it.name(), it.summary(), &it.keys()));
+    let markings =
+        markings.map(|marking| keyed(marking.name(), marking.summary(), &marking.keys()));
     let recoveries = LOSS_RECOVERIES.iter();
-    let recoveries = recoveries.map(|it| keyed(it.name(), it.summary(), &it.keys()));
+    let recoveries =
+        recoveries.map(|recovery| keyed(recovery.name(), recovery.summary(), &recovery.keys()));
     let builders = BUILDERS.iter();
-    let builders = builders.map(|it| keyed(it.name(), it.nodes(), &it.keys()));
+    let builders = builders.map(|builder| keyed(builder.name(), builder.nodes(), &builder.keys()));
     let traffic = TRAFFIC_KINDS.iter();
-    let traffic = traffic.map(|it| keyed(it.name(), it.what(), &it.keys()));
+    let traffic = traffic.map(|traffic| keyed(traffic.name(), traffic.what(), &traffic.keys()));
     let tables = sections();
     let tables = tables.iter().map(|(path, table)| Item {
         line: Line {
@@ -187,13 +190,14 @@ fn scenarios() -> Vec<Line> {
         column: 49,
         text: title(file),
     };
-    match files.is_empty() {
-        false => files.iter().map(line).collect(),
-        true => vec![Line {
+    if !files.is_empty() {
+        files.iter().map(line).collect()
+    } else {
+        vec![Line {
             name: "  none below ./scenarios and ./papers".into(),
             column: 0,
             text: String::new(),
-        }],
+        }]
     }
 }
 

@@ -127,16 +127,15 @@ fn style() -> ProgressStyle {
 }
 
 fn left(elapsed: Duration, done: f64) -> String {
-    match done > 0.001 {
-        true => {
-            // Shares of runs may add up to a little more than all.
-            let left = elapsed.as_secs_f64() * (1.0 - done).max(0.0) / done;
-            format!(
-                "{:#} left",
-                HumanDuration(Duration::from_secs_f64(left.min(1e9)))
-            )
-        }
-        false => String::new(),
+    if done > 0.001 {
+        // Shares of runs may add up to a little more than all.
+        let left = elapsed.as_secs_f64() * (1.0 - done).max(0.0) / done;
+        format!(
+            "{:#} left",
+            HumanDuration(Duration::from_secs_f64(left.min(1e9)))
+        )
+    } else {
+        String::new()
     }
 }
 

@@ -19,9 +19,10 @@ pub fn default_directory(file: &Path, seed: Option<u64>, suffix: &str) -> PathBu
         _ => None,
     });
     // Of a path from the root, its last folder is what people know.
-    let skipped = match file.is_absolute() {
-        true => said.clone().count().saturating_sub(1),
-        false => 0,
+    let skipped = if file.is_absolute() {
+        said.clone().count().saturating_sub(1)
+    } else {
+        0
     };
     let stem = file.file_stem().unwrap_or_default();
     let parts: Vec<&OsStr> = said.skip(skipped).chain([stem]).collect();
@@ -86,12 +87,13 @@ pub fn replaced(before: &Before) -> String {
 /// An error if `out` is one of the files that it is made of, which would be lost.
 pub fn spare<'p>(out: &Path, inputs: impl IntoIterator<Item = &'p Path>) -> Result<(), Error> {
     let mut inputs = inputs.into_iter();
-    match out.exists() && inputs.any(|input| same_file(input, out)) {
-        false => Ok(()),
-        true => Err(Error::Other {
+    if !(out.exists() && inputs.any(|input| same_file(input, out))) {
+        Ok(())
+    } else {
+        Err(Error::Other {
             message: format!("{} is read: it cannot be written, too", out.display()),
             help: Some("choose another file with --out; nothing was changed".into()),
-        }),
+        })
     }
 }
 
@@ -127,9 +129,10 @@ pub fn write_whole(
         let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
         write(file.as_file_mut())?;
         file.as_file().sync_all()?;
-        match force {
-            true => file.persist(&real).map_err(|error| error.error)?,
-            false => file.persist_noclobber(&real).map_err(|error| error.error)?,
+        if force {
+            file.persist(&real).map_err(|error| error.error)?
+        } else {
+            file.persist_noclobber(&real).map_err(|error| error.error)?
         };
         Ok(())
     };

@@ -96,12 +96,11 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
         if args.seeds.is_some() {
             label += &format!(", seed {}", run.config.seed);
         }
-        let (results, tally, late) = match args.wall_clock {
-            true => in_real_time(run, args, &label, watch)?,
-            false => {
-                let (results, tally) = over_frames(run, args, watch)?;
-                (results, tally, String::new())
-            }
+        let (results, tally, late) = if args.wall_clock {
+            in_real_time(run, args, &label, watch)?
+        } else {
+            let (results, tally) = over_frames(run, args, watch)?;
+            (results, tally, String::new())
         };
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         let faults = late + &faults(run, &label, &tally);
@@ -146,10 +145,10 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
             "frames_said": faults,
         }));
     }
-    Ok(match args.no_report {
-        true => 0,
-        // The table has been shown.
-        false => report::render(package, place.directory(), say, || ()),
+    Ok(if args.no_report {
+        0 // The table has been shown.
+    } else {
+        report::render(package, place.directory(), say, || ())
     })
 }
 
@@ -381,9 +380,10 @@ fn total(args: &Testbed, sum: &Tally) -> String {
     };
     let spent = sum.spent.as_secs_f64();
     let frames = sum.frames as f64;
-    let cost = match args.wall_clock {
-        true => format!("{:.0} frames a second", frames / spent.max(1e-9)),
-        false => format!("{:.1} us each", spent * 1e6 / frames.max(1.0)),
+    let cost = if args.wall_clock {
+        format!("{:.0} frames a second", frames / spent.max(1e-9))
+    } else {
+        format!("{:.1} us each", spent * 1e6 / frames.max(1.0))
     };
     format!(
         "testbed: {} frames of {:.1} MB in total over {over}, {cost}; {} lost, {} not obeyed\n",

@@ -239,13 +239,14 @@ fn speed_of(run: &Summary, timings: &[Timing]) -> String {
 fn measures_of(run: &Summary) -> [String; 15] {
     let time = |ns: Option<f64>| ns.map_or("-".into(), time);
     [
-        match run.flows_completed == run.flows_sized {
-            true => count(run.flows_completed),
-            false => format!(
+        if run.flows_completed == run.flows_sized {
+            count(run.flows_completed)
+        } else {
+            format!(
                 "{} of {}",
                 count(run.flows_completed),
                 count(run.flows_sized)
-            ),
+            )
         },
         time(run.iteration_mean_ns),
         time(run.fct_mean_ns),

@@ -12,7 +12,7 @@ use crate::{complaint, text};
 
 /// A file that is the trace of a rank, by its name.
 pub fn is_trace(file: &Path) -> bool {
-    file.extension().is_some_and(|it| it == "et")
+    file.extension().is_some_and(|extension| extension == "et")
 }
 
 /// Says what a trace has, or what is wrong with it; false if something is.

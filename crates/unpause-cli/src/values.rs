@@ -55,14 +55,16 @@ pub fn duration(text: &str) -> Result<Time, String> {
 /// Bytes: a plain number, or a size with its unit.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let with_unit = match plain {
-        true => format!("{text}B"),
-        false => text.to_owned(),
+    let with_unit = if plain {
+        format!("{text}B")
+    } else {
+        text.to_owned()
     };
     let bytes = parse_size(&with_unit).map_err(|error| format!("{error}; {}", error.help))?;
-    match bytes > MOST_BYTES {
-        true => Err("more than 1 TB".into()),
-        false => Ok(bytes),
+    if bytes > MOST_BYTES {
+        Err("more than 1 TB".into())
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -105,9 +107,10 @@ pub fn metres(text: &str) -> Result<f64, String> {
             ));
         }
     };
-    match metres > LONGEST {
-        true => Err(format!("longer than {} km", LONGEST / 1000.0)),
-        false => Ok(metres),
+    if metres > LONGEST {
+        Err(format!("longer than {} km", LONGEST / 1000.0))
+    } else {
+        Ok(metres)
     }
 }
 

@@ -13,9 +13,10 @@ pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
     let mut groups: Vec<(&Warning, Vec<u32>)> = Vec::new();
     for warning in warnings {
         let same = |(other, _): &&mut (&Warning, Vec<u32>)| {
-            let alike = match warning.note {
-                true => other.kind == warning.kind && begin(other) == begin(warning),
-                false => (&other.message, &other.help) == (&warning.message, &warning.help),
+            let alike = if warning.note {
+                other.kind == warning.kind && begin(other) == begin(warning)
+            } else {
+                (&other.message, &other.help) == (&warning.message, &warning.help)
             };
             other.scheme == warning.scheme && other.note == warning.note && alike
         };
@@ -72,9 +73,10 @@ fn merged<'a>(groups: &[(&'a Warning, Vec<u32>)], runs: &[Summary], all: bool) -
     let mut every: Vec<Said> = Vec::new();
     for (warning, at) in groups {
         // Details of notes are each run's own.
-        let message = match warning.note && at.len() > 1 {
-            true => begin(warning),
-            false => &warning.message,
+        let message = if warning.note && at.len() > 1 {
+            begin(warning)
+        } else {
+            &warning.message
         };
         let points = points(&warning.scheme, at, runs, all);
         let help = warning.help.as_deref();
@@ -116,7 +118,7 @@ fn who(schemes: &[&str], runs: &[Summary]) -> String {
         return "all schemes".into();
     }
     // A name may have a comma itself.
-    let between = if schemes.iter().any(|it| it.contains(',')) {
+    let between = if schemes.iter().any(|scheme| scheme.contains(',')) {
         "; "
     } else {
         ", "

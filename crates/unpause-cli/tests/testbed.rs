@@ -90,7 +90,10 @@ fn assert_same_tables(directory: &Path) {
     let mut tables = 0;
     for entry in fs::read_dir(directory.join("results/mine")).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|it| it == "parquet") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
+        {
             let name = path.file_name().unwrap();
             let other = directory.join("results/mine-testbed").join(name);
             assert!(

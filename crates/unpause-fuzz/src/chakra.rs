@@ -22,9 +22,10 @@ pub fn check(data: &[u8]) {
                 _ => second,
             };
             // Bytes of what is compressed count when it is unpacked.
-            match of.starts_with(&[0x1f, 0x8b]) {
-                true => assert!(error.to_string().len() <= crate::messages::MESSAGE_BYTES),
-                false => crate::messages::check_file_error(&error, of),
+            if of.starts_with(&[0x1f, 0x8b]) {
+                assert!(error.to_string().len() <= crate::messages::MESSAGE_BYTES)
+            } else {
+                crate::messages::check_file_error(&error, of)
             }
         }
     }

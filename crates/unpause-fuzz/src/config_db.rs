@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
         );
     }
     // The worst first.
-    assert!(findings.is_sorted_by_key(|it| it.severity));
+    assert!(findings.is_sorted_by_key(|finding| finding.severity));
     match sonic::import(&[db]) {
         // What the simulator refuses has its place in the scenario.
         Ok(it) => drop(Scenario::parse(&it.text, Path::new("fabric.toml"))),

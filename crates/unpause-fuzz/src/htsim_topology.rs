@@ -14,7 +14,9 @@ pub fn check(data: &[u8]) {
             let hosts = topology.hosts().count();
             let links = &topology.fabric.links;
             let is_host = |node: u32| (node as usize) < hosts;
-            let of_hosts = links.iter().filter(|it| is_host(it.a) || is_host(it.b));
+            let of_hosts = links
+                .iter()
+                .filter(|link| is_host(link.a) || is_host(link.b));
             assert_eq!(of_hosts.count(), hosts);
         }
         Err(error) => crate::messages::check_file_error(&error, data),

@@ -15,9 +15,12 @@ pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let texts = |number: u64, unit: &str, shown: String| match number < EXACT {
-        true => vec![format!("{number}{unit}"), shown],
-        false => vec![format!("{number}{unit}")],
+    let texts = |number: u64, unit: &str, shown: String| {
+        if number < EXACT {
+            vec![format!("{number}{unit}"), shown]
+        } else {
+            vec![format!("{number}{unit}")]
+        }
     };
     same(text, parse_duration, |time| {
         texts(time.as_ps(), "ps", time.to_string())

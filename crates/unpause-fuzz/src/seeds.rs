@@ -126,9 +126,10 @@ fn files_under(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        match path.is_dir() {
-            true => files.extend(files_under(&path)?),
-            false => files.push(path),
+        if path.is_dir() {
+            files.extend(files_under(&path)?)
+        } else {
+            files.push(path)
         }
     }
     files.sort();

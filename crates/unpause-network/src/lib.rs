@@ -57,10 +57,11 @@ pub unsafe extern "C" fn unpause_network_open(
         }
         // SAFETY: `scenario` is null or a string that ends with a zero, as the crate asks for; `text` requires no more.
         let path = unsafe { text(scenario, "scenario") }?;
-        let options = match options.is_null() {
-            true => network::Options::default(),
+        let options = if options.is_null() {
+            network::Options::default()
+        } else {
             // SAFETY: they are not null, and lead to options whose strings are as the crate asks for.
-            false => unsafe { read(&*options) }?,
+            unsafe { read(&*options) }?
         };
         let opened = Network::open(Path::new(OsStr::new(path)), options)?;
         // SAFETY: it is not null, so there is room for a number, as the crate asks for.
@@ -203,10 +204,11 @@ pub unsafe extern "C" fn unpause_network_close(
     directory: *const c_char,
 ) -> unpause_network_status {
     answer(|| {
-        let directory = match directory.is_null() {
-            true => None,
+        let directory = if directory.is_null() {
+            None
+        } else {
             // SAFETY: it is a string that ends with a zero, as the crate asks for; `text` requires no more.
-            false => Some(Path::new(unsafe { text(directory, "directory") }?)),
+            Some(Path::new(unsafe { text(directory, "directory") }?))
         };
         network::close(network, directory)
     })
@@ -237,10 +239,12 @@ unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failur
 ///
 /// Its strings are null or end with a zero.
 unsafe fn read(options: &unpause_network_options) -> Result<network::Options, Failure> {
-    let of = |pointer: *const c_char, name| match pointer.is_null() {
-        true => Ok(None),
+    let of = |pointer: *const c_char, name| {
+        if pointer.is_null() {
+            return Ok(None);
+        }
         // SAFETY: the strings of options are as the crate asks for; `text` requires no more.
-        false => unsafe { text(pointer, name) }.map(|text| Some(text.to_owned())),
+        unsafe { text(pointer, name) }.map(|text| Some(text.to_owned()))
     };
     let priority = match options.priority {
         -1 => None,

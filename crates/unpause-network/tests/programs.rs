@@ -35,7 +35,7 @@ fn library() -> PathBuf {
         name.starts_with("libunpause_network") && name.ends_with(".a")
     });
     let age = |entry: &std::fs::DirEntry| {
-        let modified = entry.metadata().and_then(|it| it.modified());
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
         modified.unwrap_or(SystemTime::UNIX_EPOCH)
     };
     let newest = libraries.max_by_key(age);
@@ -97,7 +97,7 @@ fn has_sanitizers(compiler: &str) -> bool {
         .arg("-o")
         .arg(&program)
         .output();
-    let is_compiled = compiled.is_ok_and(|it| it.status.success());
+    let is_compiled = compiled.is_ok_and(|compiled| compiled.status.success());
     is_compiled && Command::new(program).status().is_ok_and(|it| it.success())
 }
 

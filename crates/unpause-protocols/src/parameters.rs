@@ -45,7 +45,7 @@ macro_rules! numbers {
                     unit: $unit,
                     choices: &[],
                     value: Some(get(*self)),
-                    set: &mut |value| make(value).map(|it| *self = it).is_some(),
+                    set: &mut |value| make(value).map(|made| *self = made).is_some(),
                 });
             }
         }
@@ -145,7 +145,7 @@ macro_rules! ways {
                         unit: $unit,
                         choices: &[],
                         value: get(*self),
-                        set: &mut |value| make(*self, value).map(|it| *self = it).is_some(),
+                        set: &mut |value| make(*self, value).map(|made| *self = made).is_some(),
                     });
                 })+
             }

@@ -53,7 +53,7 @@ fn replay(rows: &str, params: &Params) -> [usize; 3] {
         let (kind, numbers) = row.split_once(',').expect("a kind");
         let numbers: Vec<u64> = numbers
             .split(',')
-            .map(|it| it.parse().expect("a number"))
+            .map(|value| value.parse().expect("a number"))
             .collect();
         let [
             now,

@@ -12,7 +12,9 @@ const MOST: u64 = 262_926;
 fn rows(text: &str) -> impl Iterator<Item = (&str, Vec<i64>)> {
     text.lines().skip(1).map(|row| {
         let (event, numbers) = row.split_once(',').expect("an event");
-        let numbers = numbers.split(',').map(|it| it.parse().expect("a number"));
+        let numbers = numbers
+            .split(',')
+            .map(|value| value.parse().expect("a number"));
         (event, numbers.collect())
     })
 }

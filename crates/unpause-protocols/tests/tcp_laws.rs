@@ -180,7 +180,7 @@ fn dctcp_red(packets: u32) -> congestion_point::Config {
 /// Mean depth and duration of the queue's swings: from each high to the next, seen over `span`.
 fn swings(lengths: &[(Time, usize)], from: Time, span: Time) -> (f64, Time) {
     let lengths: Vec<_> = lengths.iter().filter(|(time, _)| *time > from).collect();
-    let mean = lengths.iter().map(|it| it.1).sum::<usize>() / lengths.len();
+    let mean = lengths.iter().map(|length| length.1).sum::<usize>() / lengths.len();
     let (mut depths, mut crossings) = (Vec::new(), Vec::new());
     let (mut low, mut high, mut above) = (usize::MAX, 0, false);
     let mut last = Time::ZERO;

@@ -212,9 +212,10 @@ impl<'c> Codec<'c> {
         let flow = self.flow(trailer, None)?;
         let (ethernet, tag) = (&frame.ethernet, frame.ethernet.tag.unwrap_or_default());
         // To the source of what was sampled: data, or TCP's acknowledgement of them.
-        let (src, dst) = match ethernet.source == MacAddress::local(number(flow.dst)) {
-            true => (flow.dst, flow.src),
-            false => (flow.src, flow.dst),
+        let (src, dst) = if ethernet.source == MacAddress::local(number(flow.dst)) {
+            (flow.dst, flow.src)
+        } else {
+            (flow.src, flow.dst)
         };
         stations(ethernet, src, dst, trailer.flow)?;
         if frame.cn_tag.map(|tag| tag.flow) != Some(trailer.flow as u16) {
@@ -247,9 +248,10 @@ impl<'c> Codec<'c> {
 
     /// The source port of a packet of RoCE, if it is one of its flow's: where senders spray, packets have several.
     fn port_of(&self, own: u16, source_port: u16, trailer: &Trailer) -> Result<u16, Refusal> {
-        match u32::from(own ^ source_port) < self.config.host.spraying.paths() {
-            true => Ok(source_port),
-            false => Err(not_of_flow(trailer, "source port")),
+        if u32::from(own ^ source_port) < self.config.host.spraying.paths() {
+            Ok(source_port)
+        } else {
+            Err(not_of_flow(trailer, "source port"))
         }
     }
 
@@ -342,9 +344,10 @@ impl<'c> Codec<'c> {
     ) -> Result<Packet, Refusal> {
         let flow = self.flow(trailer, Some(Transport::Tcp))?;
         let forward = ip.source == ip_address(number(flow.src));
-        let (ends, ports) = match forward {
-            true => ((flow.src, flow.dst), (flow.source_port, TCP_PORT)),
-            false => ((flow.dst, flow.src), (TCP_PORT, flow.source_port)),
+        let (ends, ports) = if forward {
+            ((flow.src, flow.dst), (flow.source_port, TCP_PORT))
+        } else {
+            ((flow.dst, flow.src), (TCP_PORT, flow.source_port))
         };
         addressed(ethernet, ip, ends, trailer.flow)?;
         if (tcp.source_port, tcp.destination_port) != ports {
@@ -389,7 +392,7 @@ impl<'c> Codec<'c> {
         let now = Time::from_ps(trailer.arrival_ps);
         let flow = self.flows.get(trailer.flow, now);
         let flow = flow.ok_or(Refusal::UnknownFlow(trailer.flow))?;
-        if transport.is_some_and(|it| it != flow.transport) {
+        if transport.is_some_and(|transport| transport != flow.transport) {
             return Err(not_of_flow(trailer, "transport"));
         }
         Ok(flow)

@@ -49,12 +49,13 @@ pub fn ecn(ip: &Ipv4) -> Result<u8, Refusal> {
 pub fn stations(ethernet: &Ethernet, src: NodeId, dst: NodeId, flow: u32) -> Result<(), Refusal> {
     let (source, destination) = (number(src), number(dst));
     let ends = (MacAddress::local(source), MacAddress::local(destination));
-    match (ethernet.source, ethernet.destination) == ends {
-        true => Ok(()),
-        false => Err(Refusal::NotOfFlow {
+    if (ethernet.source, ethernet.destination) == ends {
+        Ok(())
+    } else {
+        Err(Refusal::NotOfFlow {
             flow,
             what: "MAC addresses",
-        }),
+        })
     }
 }
 
@@ -67,11 +68,12 @@ pub fn addressed(
 ) -> Result<(), Refusal> {
     stations(ethernet, src, dst, flow)?;
     let ends = (ip_address(number(src)), ip_address(number(dst)));
-    match (ip.source, ip.destination) == ends {
-        true => Ok(()),
-        false => Err(Refusal::NotOfFlow {
+    if (ip.source, ip.destination) == ends {
+        Ok(())
+    } else {
+        Err(Refusal::NotOfFlow {
             flow,
             what: "IP addresses",
-        }),
+        })
     }
 }

@@ -121,7 +121,10 @@ impl<'c, M: Medium> LockStep<'c, M> {
 impl<M: Medium> Exchange for LockStep<'_, M> {
     fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Batch]) {
         let start = Instant::now();
-        for batch in outboxes.iter_mut().filter(|it| !it.packets.is_empty()) {
+        for batch in outboxes
+            .iter_mut()
+            .filter(|outbox| !outbox.packets.is_empty())
+        {
             if self.failed.is_none() {
                 self.failed = self.cross(batch).err();
             }

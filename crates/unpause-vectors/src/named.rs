@@ -66,7 +66,7 @@ pub fn find(name: &str, kind: Option<&str>) -> Result<Vec<Mechanism>, String> {
     let nearest = every
         .iter()
         .min_by_key(distance)
-        .filter(|it| distance(it) <= 3)
+        .filter(|name| distance(name) <= 3)
         .map_or_else(String::new, |it| format!("; did you mean {}?", it.name));
     Err(format!("no mechanism is called {name}{nearest}"))
 }
@@ -115,9 +115,10 @@ impl Mechanism {
                 let every = self.parameters();
                 let found = every.into_iter().find(|(name, ..)| *name == parameter);
                 let unit = found.map_or_else(String::new, |(_, unit, _)| unit);
-                let expected = match unit.contains(" | ") {
-                    true => unit,
-                    false => format!("a whole number [{unit}] that it can hold"),
+                let expected = if unit.contains(" | ") {
+                    unit
+                } else {
+                    format!("a whole number [{unit}] that it can hold")
                 };
                 Err(format!(
                     "{parameter} cannot be {value}: expected {expected}"

@@ -140,7 +140,7 @@ pub fn chance() -> Xoshiro256PlusPlus {
 pub fn value(config: &Config, name: &str, units: &[&str]) -> Option<u64> {
     let mut config = config.clone();
     let found = config.parameter(
-        |it| it.to_str() == Ok(name),
+        |config| config.to_str() == Ok(name),
         |it| {
             let unit = it.unit.to_str().unwrap_or_default();
             it.value.filter(|_| units.contains(&unit))

@@ -21,11 +21,12 @@ impl Broken {
 
 /// Judges a refusal with these words: every refusal must have a place in the file.
 pub fn refused(why: String, has_place: bool) -> Result<String, Broken> {
-    match has_place {
-        true => Ok(why),
-        false => Err(Broken::new(
+    if has_place {
+        Ok(why)
+    } else {
+        Err(Broken::new(
             "place",
             format!("refused without a place: {why}"),
-        )),
+        ))
     }
 }

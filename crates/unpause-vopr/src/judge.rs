@@ -166,9 +166,10 @@ fn judge_run(
         let how = format!("on {threads} threads");
         same(&results, &several, &how, "threads")?;
     }
-    let other = match observes(config) {
-        true => without_probes(config),
-        false => with_every_probe(config),
+    let other = if observes(config) {
+        without_probes(config)
+    } else {
+        with_every_probe(config)
     };
     let observed = cost.simulate(&other, How::OnThreads(1))?;
     check(&other, &observed, "with other probes, ")?;

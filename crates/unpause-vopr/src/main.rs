@@ -186,9 +186,12 @@ fn main() -> ExitCode {
             count,
             names,
             directory,
-        } => mutations::run(&names, seed, count, &directory).map(|all_caught| match all_caught {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        } => mutations::run(&names, seed, count, &directory).map(|all_caught| {
+            if all_caught {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
         }),
         Command::Digest { seed, count } => digest_seeds(seed, count),
     };

@@ -54,7 +54,7 @@ pub fn run(names: &[String], seed: u64, count: u64, directory: &Path) -> io::Res
     let mutations = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mutations"))?;
     if let Some(unknown) = names
         .iter()
-        .find(|it| mutations.iter().all(|m| m.name != **it))
+        .find(|name| mutations.iter().all(|m| m.name != **name))
     {
         return Err(io::Error::other(format!("there is no mutation {unknown}")));
     }
@@ -112,12 +112,11 @@ fn build(root: &Path, mutations: &[Mutation], directory: &Path) -> io::Result<Pa
     for (number, name) in CRATES.iter().enumerate() {
         let from = root.join("crates").join(name);
         let to = copy.join("crates").join(name);
-        match number < MUTATED {
-            true => {
-                copy_all(&from, &to, &|path| !path.ends_with("src"))?;
-                sources.extend(sources_of(&from.join("src"), &to.join("src"))?);
-            }
-            false => copy_all(&from, &to, &|_| true)?,
+        if number < MUTATED {
+            copy_all(&from, &to, &|path| !path.ends_with("src"))?;
+            sources.extend(sources_of(&from.join("src"), &to.join("src"))?);
+        } else {
+            copy_all(&from, &to, &|_| true)?
         }
         prune(&to, &from)?;
     }
@@ -147,9 +146,10 @@ fn build(root: &Path, mutations: &[Mutation], directory: &Path) -> io::Result<Pa
         .arg(&target)
         .current_dir(&copy)
         .status()?;
-    match status.success() {
-        true => Ok(target.join("release/unpause-vopr")),
-        false => Err(io::Error::other("the copy cannot be compiled")),
+    if status.success() {
+        Ok(target.join("release/unpause-vopr"))
+    } else {
+        Err(io::Error::other("the copy cannot be compiled"))
     }
 }
 
@@ -212,9 +212,10 @@ fn prune(copy: &Path, original: &Path) -> io::Result<()> {
         if original.is_dir() && is_dir {
             prune(&path, &original)?;
         } else if !original.exists() || original.is_dir() != is_dir {
-            match is_dir {
-                true => fs::remove_dir_all(path)?,
-                false => fs::remove_file(path)?,
+            if is_dir {
+                fs::remove_dir_all(path)?
+            } else {
+                fs::remove_file(path)?
             }
         }
     }
@@ -319,7 +320,7 @@ mod tests {
         apply(&mutations, &mut sources).unwrap();
         for mutation in mutations {
             let on = format!("crate::mutated(\"{}\")", mutation.name);
-            let has = sources.iter().filter(|it| it.text.contains(&on));
+            let has = sources.iter().filter(|source| source.text.contains(&on));
             assert_eq!(has.count(), 1, "{} is never on", mutation.name);
         }
     }

@@ -46,9 +46,10 @@ pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
     let watch = &mut |progress: unpause_sim::Progress| {
         calls += 1;
         large = progress.packet_hops > MOST_HOPS;
-        match large || calls > MOST_WATCHED {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if large || calls > MOST_WATCHED {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     };
     let results = match how {

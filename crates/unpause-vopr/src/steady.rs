@@ -40,9 +40,10 @@ pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
         FlowSpec {
             size_bytes: (!stops).then_some(bytes),
             start,
-            stop: match stops {
-                true => start + Time::from_ps(dice.between(1, (frame * packets).as_ps())),
-                false => Time::NEVER,
+            stop: if stops {
+                start + Time::from_ps(dice.between(1, (frame * packets).as_ps()))
+            } else {
+                Time::NEVER
             },
             priority: lossless(config).unwrap_or(0),
             rate_limit: limited.then(|| Rate::from_bps(slowest.as_bps() / 10 * dice.between(1, 9))),
@@ -74,7 +75,7 @@ pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
     if steady
         .switch
         .watchdog
-        .is_some_and(|it| polls(it.params.poll) > POLLS)
+        .is_some_and(|watchdog| polls(watchdog.params.poll) > POLLS)
     {
         steady.switch.watchdog = None;
     }

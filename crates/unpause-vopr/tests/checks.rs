@@ -355,7 +355,11 @@ fn notifications_may_come_after_the_only_message() {
         );
         let (config, results) = measure_with(&scenario, &[("p.goal", &goal)]);
         assert_eq!(broken(&config, &results), None, "{reaction} ns");
-        heard += results.flows.iter().map(|it| it.notifications).sum::<u64>();
+        heard += results
+            .flows
+            .iter()
+            .map(|flow| flow.notifications)
+            .sum::<u64>();
     }
     assert!(heard > 0);
 }

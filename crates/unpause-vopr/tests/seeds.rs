@@ -11,7 +11,7 @@ const SEEDS: u64 = 300;
 /// The first seed: from the hash of the commit, or 1 where there is none.
 fn first() -> u64 {
     let head = Command::new("git").args(["rev-parse", "HEAD"]).output();
-    let head = head.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    let head = head.map(|head| String::from_utf8_lossy(&head.stdout).into_owned());
     let hash = head
         .ok()
         .and_then(|it| u64::from_str_radix(it.get(..8)?, 16).ok());
@@ -21,7 +21,7 @@ fn first() -> u64 {
 #[test]
 fn what_must_hold_of_any_scenario_holds() -> Result<(), String> {
     let seeds = std::env::var("VOPR_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |it| it.parse().expect("a number of seeds"));
+    let seeds = seeds.map_or(SEEDS, |seed| seed.parse().expect("a number of seeds"));
     let directory = tempfile::tempdir().expect("there is room for a directory");
     let mut sound = 0;
     let first = first();
@@ -38,8 +38,9 @@ fn what_must_hold_of_any_scenario_holds() -> Result<(), String> {
             Verdict::Refused(_) | Verdict::TooLarge => {}
         }
     }
-    match sound * 2 > seeds {
-        true => Ok(()),
-        false => Err(format!("only {sound} of {seeds} were run")),
+    if sound * 2 > seeds {
+        Ok(())
+    } else {
+        Err(format!("only {sound} of {seeds} were run"))
     }
 }

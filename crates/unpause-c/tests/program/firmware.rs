@@ -72,7 +72,7 @@ fn targets() -> String {
 fn the_example_runs_on_a_cortex_m4() {
     const TARGET: &str = "thumbv7em-none-eabi";
     let (compiler, machine) = ("arm-none-eabi-gcc", "qemu-system-arm");
-    let installed = targets().lines().any(|it| it == TARGET);
+    let installed = targets().lines().any(|line| line == TARGET);
     if !(installed && is_there(compiler) && is_there(machine)) {
         eprintln!(
             "skipped: needs {compiler}, {machine} and rustup's target {TARGET} (make install-all)"
@@ -104,7 +104,7 @@ fn the_example_runs_on_a_cortex_m4() {
 #[test]
 fn the_library_builds_for_risc_v() {
     const TARGET: &str = "riscv32imac-unknown-none-elf";
-    if !targets().lines().any(|it| it == TARGET) {
+    if !targets().lines().any(|line| line == TARGET) {
         eprintln!("skipped: needs rustup's target {TARGET} (make install-all)");
         return;
     }

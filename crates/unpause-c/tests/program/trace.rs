@@ -69,9 +69,9 @@ impl Run {
         };
         self.note(kind);
         self.note(rec_rate.into());
-        self.note(feedback.map_or(0, |it| it.qfb.into()));
-        self.note(feedback.map_or(0, |it| (it.q_offset as u32).into()));
-        self.note(feedback.map_or(0, |it| (it.q_delta as u32).into()));
+        self.note(feedback.map_or(0, |feedback| feedback.qfb.into()));
+        self.note(feedback.map_or(0, |feedback| (feedback.q_offset as u32).into()));
+        self.note(feedback.map_or(0, |feedback| (feedback.q_delta as u32).into()));
     }
 }
 
@@ -398,9 +398,10 @@ pub fn frames() -> Vec<String> {
     ];
     let line = |(kind, (body, fields)): (usize, (Body<'_>, &str))| {
         let control = matches!(body, Body::Pause(_) | Body::Pfc(_));
-        let destination = match control {
-            true => MacAddress::MAC_CONTROL,
-            false => MacAddress::local(9),
+        let destination = if control {
+            MacAddress::MAC_CONTROL
+        } else {
+            MacAddress::local(9)
         };
         let ethernet = Ethernet {
             destination,

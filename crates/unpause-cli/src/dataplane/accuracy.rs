@@ -93,7 +93,10 @@ fn deviation(records: &[Record], interval: u32, pst: u64) -> Deviation {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);
     let mut pairs: BTreeMap<Place, Pair> = BTreeMap::new();
     let mut total = Deviation::default();
-    for record in records.iter().filter(|it| it.event == Event::Departure) {
+    for record in records
+        .iter()
+        .filter(|record| record.event == Event::Departure)
+    {
         let place = (record.port, record.priority);
         let pair = pairs.entry(place).or_insert_with(|| {
             let hardware = Tofino::new(&params, &mut rng);

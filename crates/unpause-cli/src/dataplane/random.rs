@@ -63,7 +63,7 @@ pub fn random(run: &Run, packets: u64, seed: u64, out: &Path) -> Result<Counts, 
     let priorities: Vec<u8> = data.chain([control]).collect();
     let places = PORTS
         .iter()
-        .flat_map(|port| priorities.iter().map(|it| (*port, *it)));
+        .flat_map(|port| priorities.iter().map(|priority| (*port, *priority)));
     let mut source = Source {
         rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         now: 0,

@@ -149,7 +149,7 @@ fn history<'a>(
         all.filter(|it| it.priority == priority && it.kind != PacketKind::Pfc)
     };
     let departures: Vec<Seen<'_>> = packets()
-        .filter(|it| (it.node, it.port) == (node, egress))
+        .filter(|packet| (packet.node, packet.port) == (node, egress))
         .map(|packet| Seen {
             at: packet.time,
             ingress: 0,
@@ -164,9 +164,12 @@ fn history<'a>(
         let (kind, src, dst, flow, _) = key(packet);
         (kind, src, dst, flow)
     };
-    let flows: BTreeSet<_> = departures.iter().map(|it| flow(it.packet)).collect();
+    let flows: BTreeSet<_> = departures
+        .iter()
+        .map(|departure| flow(departure.packet))
+        .collect();
     let mut arrivals: Vec<Seen<'_>> = packets()
-        .filter(|it| flows.contains(&flow(it)))
+        .filter(|packet| flows.contains(&flow(packet)))
         .filter_map(|packet| {
             let from = (packet.node, packet.port);
             let (_, ingress) = inward.iter().find(|(port, _)| *port == from)?;
@@ -177,7 +180,7 @@ fn history<'a>(
             })
         })
         .collect();
-    arrivals.sort_by_key(|it| (it.at, it.ingress));
+    arrivals.sort_by_key(|arrival| (arrival.at, arrival.ingress));
     for (departure, arrival) in departures.iter().zip(&arrivals) {
         if key(departure.packet) != key(arrival.packet) {
             return Err(wrong(
@@ -189,7 +192,7 @@ fn history<'a>(
     let here = results
         .pauses
         .iter()
-        .filter(|it| (it.node, it.port, it.priority) == (node, egress, priority));
+        .filter(|pause| (pause.node, pause.port, pause.priority) == (node, egress, priority));
     let pauses = here.flat_map(|it| [(it.obeyed, Event::Pause), (it.end, Event::Resume)]);
     Ok(Some(Priority {
         place: (egress, priority),
@@ -214,15 +217,19 @@ fn play(history: &Priority<'_>, start: Time, tape: &mut Tape) -> Result<(), Erro
     let mut paused = false;
     loop {
         let next = [
-            arrivals.get(came).map(|it| it.at),
-            departures.get(left).map(|it| it.at),
-            pauses.get(changed).map(|it| it.0),
+            arrivals.get(came).map(|arrival| arrival.at),
+            departures.get(left).map(|departure| departure.at),
+            pauses.get(changed).map(|pause| pause.0),
         ];
         let Some(now) = next.into_iter().flatten().min().filter(|now| now <= until) else {
             return Ok(());
         };
         let mut depart = |tape: &mut Tape, came: usize| -> Result<bool, Error> {
-            if left >= came || departures.get(left).is_none_or(|it| it.at != now) {
+            if left >= came
+                || departures
+                    .get(left)
+                    .is_none_or(|departure| departure.at != now)
+            {
                 return Ok(false);
             }
             let mark = tape.depart(start + now, *place)?;
@@ -236,7 +243,7 @@ fn play(history: &Priority<'_>, start: Time, tape: &mut Tape) -> Result<(), Erro
             left += 1;
             Ok(true)
         };
-        while let Some(arrival) = arrivals.get(came).filter(|it| it.at == now) {
+        while let Some(arrival) = arrivals.get(came).filter(|arrival| arrival.at == now) {
             let packet = arrival.packet;
             tape.arrive(start + now, *place, u32::from(packet.bytes), ecn(packet));
             came += 1;
@@ -246,7 +253,7 @@ fn play(history: &Priority<'_>, start: Time, tape: &mut Tape) -> Result<(), Erro
             }
         }
         while !paused && depart(tape, came)? {}
-        while let Some((_, event)) = pauses.get(changed).filter(|it| it.0 == now) {
+        while let Some((_, event)) = pauses.get(changed).filter(|pause| pause.0 == now) {
             paused = *event == Event::Pause;
             tape.pause(start + now, *place, *event)?;
             changed += 1;

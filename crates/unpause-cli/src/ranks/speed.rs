@@ -32,7 +32,9 @@ impl ExchangeCost {
         let mut measure = |(exchanges, bytes): (u32, usize)| {
             let start = Instant::now();
             for _ in 0..exchanges {
-                buffers.iter_mut().for_each(|it| it.resize(bytes, 0));
+                buffers
+                    .iter_mut()
+                    .for_each(|buffer| buffer.resize(bytes, 0));
                 world.exchange(&mut buffers);
             }
             start.elapsed().as_secs_f64() / f64::from(exchanges)

@@ -122,9 +122,10 @@ pub fn text(rate: Rate) -> String {
 fn section(set: Set, formulas: bool) -> String {
     let mut text = "[scheme.dcqcn]\n".to_owned();
     for (key, value, formula) in set.values {
-        let value = match value.parse::<u32>().is_ok() || value == "false" {
-            true => value,
-            false => format!("\"{value}\""),
+        let value = if value.parse::<u32>().is_ok() || value == "false" {
+            value
+        } else {
+            format!("\"{value}\"")
         };
         let comment = if formulas {
             format!(" # {formula}")

@@ -159,9 +159,10 @@ impl Setting {
 
     fn min_rate_formula(&self) -> String {
         let share = Rate::from_bps(self.rate.as_bps() / self.flows);
-        match self.min_rate() == pcn::Params::default().min_rate {
-            true => format!("below the fair share of {share}"),
-            false => format!("half the fair share of {share}"),
+        if self.min_rate() == pcn::Params::default().min_rate {
+            format!("below the fair share of {share}")
+        } else {
+            format!("half the fair share of {share}")
         }
     }
 

@@ -90,14 +90,15 @@ impl Thresholds {
 
     fn lines(&self) -> Vec<Line> {
         let users = self.ports * self.priorities;
-        let of_headroom = match self.given {
-            true => Line::new(
+        let of_headroom = if self.given {
+            Line::new(
                 "headroom",
                 format!("{}B", self.headroom),
                 "given".into(),
                 "--headroom",
-            ),
-            false => Line::new(
+            )
+        } else {
+            Line::new(
                 "headroom",
                 format!("{}B", self.headroom),
                 format!(
@@ -105,7 +106,7 @@ impl Thresholds {
                     self.link.rate, self.link.metres, self.link.mtu
                 ),
                 "802.1Q",
-            ),
+            )
         };
         let users_text = format!("({})", users_text(self.ports, self.priorities));
         let line = |name: &str, bytes: u64, formula: String, source| {

@@ -71,9 +71,10 @@ impl Rtts {
                 }
             }
         }
-        let distribution = match samples.is_empty() {
-            true => Self::of_points(points, average),
-            false => Self::of_samples(samples, average),
+        let distribution = if samples.is_empty() {
+            Self::of_points(points, average)
+        } else {
+            Self::of_samples(samples, average)
         };
         distribution.map_err(|what| wrong(format!("{}: {what}", path.display())))
     }

@@ -364,7 +364,7 @@ fn what_takes_more_than_there_is_is_refused_before_it_starts() {
     let told =
         told.and_then(|rest| rest.split_once(" GB of memory (4 flows, 240,000,000 samples)"));
     let gigabytes: Option<f64> = told.and_then(|(number, _)| number.parse().ok());
-    assert!(gigabytes.is_some_and(|it| it > 36.0), "{said}");
+    assert!(gigabytes.is_some_and(|gigabyte| gigabyte > 36.0), "{said}");
     assert_eq!(names(place.path()), ["huge.toml", "two.toml"]);
 }
 

@@ -67,7 +67,13 @@ fn found(text: &str) -> Vec<(String, String, String)> {
     let word = |it: &Value, key: &str| it[key].as_str().unwrap().to_owned();
     findings
         .iter()
-        .map(|it| (word(it, "severity"), word(it, "rule"), word(it, "path")))
+        .map(|finding| {
+            (
+                word(finding, "severity"),
+                word(finding, "rule"),
+                word(finding, "path"),
+            )
+        })
         .collect()
 }
 

@@ -150,15 +150,17 @@ impl Hpcc {
         params.tx_unit = params.tx_unit.max(1);
         params.queue_unit = params.queue_unit.max(1);
         let line_rate = path.line_rate.as_bps();
-        let base_rtt = match params.per_path {
-            true => path.base_rtt,
-            false => params.base_rtt,
+        let base_rtt = if params.per_path {
+            path.base_rtt
+        } else {
+            params.base_rtt
         };
         let base_rtt_ns = (base_rtt.as_ps() / 1000).max(1);
         let carried = u128::from(line_rate) * u128::from(base_rtt_ns) / 8_000_000_000;
-        let window = match params.per_path {
-            true => Some(path.bandwidth_delay),
-            false => params.window,
+        let window = if params.per_path {
+            Some(path.bandwidth_delay)
+        } else {
+            params.window
         };
         let start = Reference {
             rate: line_rate,
@@ -254,9 +256,10 @@ impl Hpcc {
         for (index, hop) in hops.iter().enumerate().take(MOST_HOPS) {
             let now = self.record(hop);
             let skipped = self.params.sample_feedback && now.queue_units == 0 && !ends;
-            let found = match skipped {
-                true => None,
-                false => self.use_of(hop, now, self.last[index]),
+            let found = if skipped {
+                None
+            } else {
+                self.use_of(hop, now, self.last[index])
             };
             let Some((used, passed)) = found else {
                 lowest = lowest.min(self.references[index].rate);
@@ -318,12 +321,11 @@ impl Mechanism for Hpcc {
 
     /// Whole packets, of which another goes while less payload than the window is in flight.
     fn window(&self) -> Option<u64> {
-        let bytes = match self.params.fixed_window {
-            true => self.window,
-            false => {
-                let scaled = u128::from(self.window) * u128::from(self.rate);
-                (scaled / u128::from(self.line_rate.max(1))) as u64
-            }
+        let bytes = if self.params.fixed_window {
+            self.window
+        } else {
+            let scaled = u128::from(self.window) * u128::from(self.rate);
+            (scaled / u128::from(self.line_rate.max(1))) as u64
         };
         Some(bytes.max(1).div_ceil(self.payload_bytes) * self.packet_bytes)
     }

@@ -127,7 +127,7 @@ impl Mechanism for NsccSender {
         self.in_flight = self.in_flight.saturating_sub(ack.bytes);
         self.law.on_ack(&nscc::Ack {
             marked: ack.ce,
-            rtt: ack.rtt.map(|it| self.whole(it)),
+            rtt: ack.rtt.map(|rtt| self.whole(rtt)),
             ..nscc::Ack::at(ack.now, ack.bytes, self.in_flight)
         });
     }
@@ -144,7 +144,7 @@ impl Mechanism for NsccSender {
                 self.law.on_nack(&Nack {
                     now,
                     bytes,
-                    rtt: rtt.map(|it| self.whole(it)),
+                    rtt: rtt.map(|rtt| self.whole(rtt)),
                     credited: self.credited && last_hop,
                     in_flight,
                 });

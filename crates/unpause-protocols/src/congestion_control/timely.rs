@@ -283,9 +283,10 @@ impl Timely {
         let next = if rtt > self.params.t_high {
             self.retreat(rtt, Fraction::ONE)
         } else if rtt < self.params.t_low || self.average <= 0 {
-            let step = match self.falls < self.params.hai_after {
-                true => self.params.delta.as_bps(),
-                false => self.hyper_step(),
+            let step = if self.falls < self.params.hai_after {
+                self.params.delta.as_bps()
+            } else {
+                self.hyper_step()
             };
             self.falls = self.falls.saturating_add(1);
             self.rate = self.rate.saturating_add(step).min(self.line_rate);

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn the_share_of_drops_is_the_probability() {
         let params = Params::random(Fraction::of(1, 50));
-        let drops = verdicts(&params, 200_000, true).filter(|it| *it == Verdict::Drop);
+        let drops = verdicts(&params, 200_000, true).filter(|verdict| *verdict == Verdict::Drop);
         // Standard deviation 63.
         assert!(drops.count().abs_diff(4_000) < 250);
         let none = verdicts(&Params::default(), 10_000, true);

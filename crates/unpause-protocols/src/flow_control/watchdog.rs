@@ -116,13 +116,15 @@ impl Watchdog {
     /// A look.
     pub fn on_poll(&mut self, seen: &Seen) -> Event {
         let was_paused = core::mem::replace(&mut self.was_paused, seen.paused);
-        let goes_on = match self.stormed {
-            true => seen.frames == 0,
-            false => self.is_storm(seen, was_paused),
+        let goes_on = if self.stormed {
+            seen.frames == 0
+        } else {
+            self.is_storm(seen, was_paused)
         };
-        let whole = match self.stormed {
-            true => self.params.restoration,
-            false => self.params.detection,
+        let whole = if self.stormed {
+            self.params.restoration
+        } else {
+            self.params.detection
         };
         if !goes_on {
             self.left = whole;
@@ -134,15 +136,12 @@ impl Watchdog {
         }
         self.stormed = !self.stormed;
         self.was_paused = false;
-        match self.stormed {
-            true => {
-                self.left = self.params.restoration;
-                Event::Storm
-            }
-            false => {
-                self.left = self.params.detection;
-                Event::Restored
-            }
+        if self.stormed {
+            self.left = self.params.restoration;
+            Event::Storm
+        } else {
+            self.left = self.params.detection;
+            Event::Restored
         }
     }
 

@@ -93,9 +93,10 @@ pub const NUMBER_MASK: u32 = (1 << 20) - 1;
 #[inline]
 fn distance(to: u32, from: u32) -> i32 {
     let ahead = to.wrapping_sub(from) & NUMBER_MASK;
-    match ahead > NUMBER_MASK / 2 {
-        true => ahead as i32 - (NUMBER_MASK as i32 + 1),
-        false => ahead as i32,
+    if ahead > NUMBER_MASK / 2 {
+        ahead as i32 - (NUMBER_MASK as i32 + 1)
+    } else {
+        ahead as i32
     }
 }
 
@@ -240,7 +241,7 @@ impl Sender {
         }
         for number in self.oldest..=last {
             let slot = slots.get(Self::slot(number, slots.len()));
-            self.bytes = self.bytes.saturating_sub(slot.map_or(0, |it| it.bytes));
+            self.bytes = self.bytes.saturating_sub(slot.map_or(0, |slot| slot.bytes));
         }
         self.oldest = last + 1;
         self.again = self.again.max(self.oldest);

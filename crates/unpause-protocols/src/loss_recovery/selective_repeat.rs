@@ -193,17 +193,22 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         let Some(end) = self.recover.map(|_| self.lost_end(flow)) else {
             return self.trimmed;
         };
-        let trimmed = |number| self.trims.as_ref().is_some_and(|it| it.lost.has(number));
+        let trimmed = |number| {
+            self.trims
+                .as_ref()
+                .is_some_and(|trim| trim.lost.has(number))
+        };
         let missing = self.resent.max(flow.unacknowledged)..end;
-        let lost = missing.filter(|it| !self.bits.has(*it) && !trimmed(*it));
+        let lost = missing.filter(|missing| !self.bits.has(*missing) && !trimmed(*missing));
         self.trimmed + lost.count() as u32
     }
 
     /// How long the timer runs, or ran when it was last set.
     pub(super) const fn timeout(&self) -> Time {
-        match self.is_low {
-            true => self.rto_low,
-            false => self.rto_high,
+        if self.is_low {
+            self.rto_low
+        } else {
+            self.rto_high
         }
     }
 
@@ -212,9 +217,10 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         self.is_low = self.in_flight(flow) <= self.few;
         let timeout = self.timeout();
         let waits = self.held && flow.highest < flow.packets;
-        flow.timer = match flow.unacknowledged < flow.highest || waits {
-            true => now.saturating_add(timeout),
-            false => Time::NEVER,
+        flow.timer = if flow.unacknowledged < flow.highest || waits {
+            now.saturating_add(timeout)
+        } else {
+            Time::NEVER
         };
         if let Some(trims) = &mut self.trims {
             trims.start_timer(flow.highest);
@@ -225,9 +231,10 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
     fn note(&mut self, flow: &mut Sender, now: Time, feedback: Feedback) -> u32 {
         let mut news = 0;
         for number in flow.unacknowledged..feedback.number.min(flow.highest) {
-            match self.bits.take(number) {
-                true => self.kept -= 1,
-                false => news += 1,
+            if self.bits.take(number) {
+                self.kept -= 1
+            } else {
+                news += 1
             }
             self.forget_trim(number);
             flow.unacknowledged = number + 1;
@@ -241,7 +248,10 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             self.highest_kept = self.highest_kept.max(number);
             self.forget_trim(number);
         }
-        if self.recover.is_some_and(|it| flow.unacknowledged >= it) {
+        if self
+            .recover
+            .is_some_and(|recover| flow.unacknowledged >= recover)
+        {
             self.recover = None;
         }
         if news > 0 {
@@ -253,7 +263,11 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
     /// A packet has arrived, or is sent again; true if it had been trimmed.
     #[inline]
     fn forget_trim(&mut self, number: u32) -> bool {
-        let was = self.trimmed > 0 && self.trims.as_mut().is_some_and(|it| it.lost.take(number));
+        let was = self.trimmed > 0
+            && self
+                .trims
+                .as_mut()
+                .is_some_and(|trim| trim.lost.take(number));
         self.trimmed -= u32::from(was);
         was
     }

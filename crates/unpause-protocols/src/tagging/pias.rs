@@ -69,7 +69,11 @@ impl Mechanism for Pias {
     #[inline]
     fn level(&self, offset: u64, bytes: u32) -> u8 {
         let sent = offset.saturating_add(u64::from(bytes));
-        let passed = self.params.thresholds.iter().filter(|it| sent > **it);
+        let passed = self
+            .params
+            .thresholds
+            .iter()
+            .filter(|threshold| sent > **threshold);
         passed.count() as u8
     }
 }

@@ -63,7 +63,7 @@ proptest! {
                 });
                 prop_assert!(bytes > params.xon || marked.is_empty());
                 prop_assert!(
-                    bytes > params.warn || egress.inputs().iter().all(|it| it.packets == 0)
+                    bytes > params.warn || egress.inputs().iter().all(|input| input.packets == 0)
                 );
             }
             prop_assert_eq!(egress.bytes(), bytes);
@@ -93,7 +93,7 @@ proptest! {
         let count = |it: &usize| u64::from(egress.inputs()[*it].packets);
         let total = senders.len() as u64;
         let sum = |inputs: &[usize]| inputs.iter().map(count).sum::<u64>();
-        prop_assert!(marked.is_sorted_by_key(|it| std::cmp::Reverse(count(it))));
+        prop_assert!(marked.is_sorted_by_key(|marked| std::cmp::Reverse(count(marked))));
         prop_assert!(100 * sum(&marked) >= cut * total);
         prop_assert!(100 * sum(&marked[..marked.len() - 1]) < cut * total);
         let smallest = marked.iter().map(count).min();

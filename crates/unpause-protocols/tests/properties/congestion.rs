@@ -288,15 +288,9 @@ proptest! {
                         continue;
                     }
                     let to_join = indifference.to_enqueue || (!alone && indifference.to_enqueue_behind);
-                    let mut answers = vec![match to_join {
-                        true => Verdict::Pass,
-                        false => spared.on_enqueue(now, &packet, joined, &mut rngs[1]),
-                    }];
+                    let mut answers = vec![if to_join { Verdict::Pass } else { spared.on_enqueue(now, &packet, joined, &mut rngs[1]) }];
                     if passes {
-                        answers.push(match left.bytes < indifference.to_dequeue_below {
-                            true => Verdict::Pass,
-                            false => spared.on_dequeue(now, &packet, left, &mut rngs[1]),
-                        });
+                        answers.push(if left.bytes < indifference.to_dequeue_below { Verdict::Pass } else { spared.on_dequeue(now, &packet, left, &mut rngs[1]) });
                     }
                     prop_assert_eq!(answers, verdicts);
                 }
@@ -310,19 +304,13 @@ proptest! {
                     };
                     let left = state(&waiting);
                     let verdict = told.on_dequeue(now, &packet, left, &mut rngs[0]);
-                    let answer = match left.bytes < indifference.to_dequeue_below {
-                        true => Verdict::Pass,
-                        false => spared.on_dequeue(now, &packet, left, &mut rngs[1]),
-                    };
+                    let answer = if left.bytes < indifference.to_dequeue_below { Verdict::Pass } else { spared.on_dequeue(now, &packet, left, &mut rngs[1]) };
                     prop_assert_eq!(answer, verdict);
                 }
                 10 | 11 => {
                     paused = step == 10;
                     for point in [&mut told, &mut spared] {
-                        match paused {
-                            true => point.on_pause(now),
-                            false => point.on_resume(now, state(&waiting)),
-                        }
+                        if paused { point.on_pause(now) } else { point.on_resume(now, state(&waiting)) }
                     }
                 }
                 _ => {}

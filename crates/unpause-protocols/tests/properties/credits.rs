@@ -38,9 +38,10 @@ impl Mechanism for Returned {
         self.freed[usize::from(vc)] += bytes;
     }
     fn next_timer(&self) -> Time {
-        match self.freed.iter().any(|it| *it > 0) {
-            true => Time::ZERO,
-            false => Time::NEVER,
+        if self.freed.iter().any(|it| *it > 0) {
+            Time::ZERO
+        } else {
+            Time::NEVER
         }
     }
     fn on_timer(&mut self, _now: Time) -> u32 {
@@ -127,9 +128,10 @@ impl<M: Mechanism> Link<M> {
                 let due = self.far.on_timer(self.now);
                 for vc in (0..CHANNELS as u8).filter(|vc| due >> vc & 1 == 1) {
                     let says = self.far.update(vc);
-                    match lost {
-                        true => self.far.on_update_lost(self.now, vc, says),
-                        false => self.updates.push_back((vc, says)),
+                    if lost {
+                        self.far.on_update_lost(self.now, vc, says)
+                    } else {
+                        self.updates.push_back((vc, says))
                     }
                 }
             }

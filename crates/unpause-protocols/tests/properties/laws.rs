@@ -169,7 +169,7 @@ fn rate_of_windows() -> Rate {
 fn by_name() -> impl Strategy<Value = (Config, Rate)> {
     let laws = by_name::Config::all(by_name::Kind::CongestionControl);
     let laws = laws.map(|(name, mut law)| {
-        let value = law.parameter(|it| it == c"min_rate", |it| it.value);
+        let value = law.parameter(|law| law == c"min_rate", |law| law.value);
         let min_rate = match (name.to_bytes(), value.flatten()) {
             (b"none", _) => Rate::ZERO,
             (b"swift", _) => Rate::from_bps(1),

@@ -60,7 +60,7 @@ proptest! {
             let backlog = (0..QUEUES)
                 .filter(|queue| !queues[*queue].is_empty())
                 .fold(0, |mask, queue| mask | 1 << queue);
-            let next = scheduler.next(backlog & allowed, |it| queues[usize::from(it)][0]);
+            let next = scheduler.next(backlog & allowed, |scheduler| queues[usize::from(scheduler)][0]);
             assert_eq!(next.is_some(), backlog & allowed != 0);
             if let Some(next) = next {
                 let queue = &mut queues[usize::from(next)];

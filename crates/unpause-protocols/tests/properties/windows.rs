@@ -169,7 +169,7 @@ proptest! {
                     network.insert(arrival, Flight::Data { start, end, ce, cwr, sent: now });
                 }
             }
-            let Some(entry) = network.first_entry().filter(|it| it.key().0 < tcp.next_timer())
+            let Some(entry) = network.first_entry().filter(|entry| entry.key().0 < tcp.next_timer())
             else {
                 let due = tcp.next_timer();
                 if due.is_never() {

@@ -52,7 +52,11 @@ impl Veth {
         for (port, socket) in namespaces.open(&ends, longest)? {
             sockets[port as usize] = Some(socket);
         }
-        let peers = ports.transmitters.iter().map(|it| it.peer_port).collect();
+        let peers = ports
+            .transmitters
+            .iter()
+            .map(|transmitter| transmitter.peer_port)
+            .collect();
         Ok(Self {
             sockets,
             peers,

@@ -46,7 +46,7 @@ const NEEDED: [(u32, &str); 3] = [
 fn missing() -> Vec<&'static str> {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let bits = line.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    let bits = line.and_then(|line| u64::from_str_radix(line.trim(), 16).ok());
     let has = |bit: u32| bits.is_none_or(|bits| bits >> bit & 1 == 1);
     let missing = NEEDED.iter().filter(|(bit, _)| !has(*bit));
     missing.map(|(_, name)| *name).collect()

@@ -155,17 +155,16 @@ impl PacketSocket {
         };
         let at = u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec);
         // The kernel takes a VLAN tag out of the frame.
-        let answer = match flags & libc::TP_STATUS_VLAN_VALID != 0 && frame.len() >= 12 {
-            false => take(frame, at),
-            true => {
-                self.tagged.clear();
-                self.tagged.extend_from_slice(&frame[..12]);
-                self.tagged.extend_from_slice(&[0x81, 0x00]);
-                self.tagged
-                    .extend_from_slice(&header.tp_vlan_tci.to_be_bytes());
-                self.tagged.extend_from_slice(&frame[12..]);
-                take(&self.tagged, at)
-            }
+        let answer = if !(flags & libc::TP_STATUS_VLAN_VALID != 0 && frame.len() >= 12) {
+            take(frame, at)
+        } else {
+            self.tagged.clear();
+            self.tagged.extend_from_slice(&frame[..12]);
+            self.tagged.extend_from_slice(&[0x81, 0x00]);
+            self.tagged
+                .extend_from_slice(&header.tp_vlan_tci.to_be_bytes());
+            self.tagged.extend_from_slice(&frame[12..]);
+            take(&self.tagged, at)
         };
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % SLOTS;

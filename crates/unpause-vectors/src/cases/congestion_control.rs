@@ -29,7 +29,7 @@ impl Hears {
         let mut state = CongestionControl::new(law, &path);
         let messages = messages(law);
         // Some count bytes only once they have cut their rate.
-        if let Some(strongest) = messages.first().and_then(|it| Option::from(*it)) {
+        if let Some(strongest) = messages.first().and_then(|message| Option::from(*message)) {
             state.on_notification(Time::ZERO, &strongest, &mut chance());
         }
         Self {

@@ -13,7 +13,7 @@ const US: u64 = 1_000_000;
 
 pub fn cases(config: &Config) -> Vec<Case> {
     let mut cases = Vec::new();
-    let paths = value(config, "paths", &["1"]).map_or(1, |it| it.clamp(1, MOST_PATHS.into()));
+    let paths = value(config, "paths", &["1"]).map_or(1, |value| value.clamp(1, MOST_PATHS.into()));
     let mut script = Script::new(
         "all values three times, nothing comes back",
         config,

@@ -14,9 +14,10 @@ pub fn cbfc(config: &Config, results: &Results) -> Answer {
         let place = (row.node, row.port, row.priority);
         let lossless = config.switch.lossless >> row.priority & 1 == 1;
         if credits.is_none() || !lossless {
-            match row.credit_wait == Time::ZERO {
-                true => continue,
-                false => return Err(format!("{place:?} waited for credits that there are not")),
+            if row.credit_wait == Time::ZERO {
+                continue;
+            } else {
+                return Err(format!("{place:?} waited for credits that there are not"));
             }
         }
         if row.headroom_dropped_packets > 0 || row.pause_frames > 0 || row.paused > Time::ZERO {
@@ -24,7 +25,7 @@ pub fn cbfc(config: &Config, results: &Results) -> Answer {
                 "{place:?} drops or pauses although links have credits"
             ));
         }
-        let buffer = credits.as_ref().and_then(|it| it.buffer_bytes);
+        let buffer = credits.as_ref().and_then(|credit| credit.buffer_bytes);
         if let Some(buffer) = buffer.filter(|_| !is_host(config, row.node))
             && row.max_ingress_bytes > buffer
         {
@@ -35,7 +36,7 @@ pub fn cbfc(config: &Config, results: &Results) -> Answer {
         }
         let link = links
             .iter()
-            .find(|it| (it.node, it.number) == (row.node, row.port));
+            .find(|link| (link.node, link.number) == (row.node, row.port));
         let sent = link.map_or(Time::ZERO, |link| {
             link.speed
                 .time_for(row.tx_bytes.saturating_sub(largest(config)))
@@ -45,8 +46,9 @@ pub fn cbfc(config: &Config, results: &Results) -> Answer {
             return Err(format!("{place:?} waited for {waited} and sent for {sent}"));
         }
     }
-    match credits.is_some() && !results.pauses.is_empty() {
-        true => Err("a PAUSE where links have credits".into()),
-        false => Ok(()),
+    if credits.is_some() && !results.pauses.is_empty() {
+        Err("a PAUSE where links have credits".into())
+    } else {
+        Ok(())
     }
 }

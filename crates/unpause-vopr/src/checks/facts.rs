@@ -104,5 +104,6 @@ pub(super) fn sprays(config: &Config) -> bool {
 pub(super) fn is_slow(config: &Config, host: NodeId) -> bool {
     let slow = config.host.slow_receiver.as_ref();
     let storms = &config.events.storms;
-    slow.is_some_and(|slow| slow.hosts.contains(&host)) || storms.iter().any(|it| it.host == host)
+    slow.is_some_and(|slow| slow.hosts.contains(&host))
+        || storms.iter().any(|storm| storm.host == host)
 }

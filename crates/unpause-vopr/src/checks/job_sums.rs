@@ -32,7 +32,10 @@ pub fn collectives(config: &Config, results: &Results) -> Answer {
         let own = ended.range((job.entry, 0)..=(job.entry, u32::MAX));
         for ((_, number), _) in own.filter(|it| *it.1 == job.hosts.len()) {
             for (phase, it) in (0..).zip(&job.phases) {
-                let groups = it.collective.as_ref().map_or(0, |it| it.groups.len());
+                let groups = it
+                    .collective
+                    .as_ref()
+                    .map_or(0, |collective| collective.groups.len());
                 let missing = (0..groups as u32)
                     .find(|group| !found.contains(&(job.entry, *number, phase, *group, None)));
                 if let Some(group) = missing {
@@ -62,7 +65,7 @@ pub fn links(config: &Config, results: &Results) -> Answer {
     }
     let is_job = |entry: usize| {
         let mut jobs = config.jobs.iter();
-        jobs.any(|it| usize::from(it.entry) == entry)
+        jobs.any(|job| usize::from(job.entry) == entry)
     };
     let is_empty = |it: &TrafficSpec| matches!(it, TrafficSpec::Flows(flows) if flows.is_empty());
     let mut entries = config.traffic.iter().enumerate();
@@ -72,13 +75,14 @@ pub fn links(config: &Config, results: &Results) -> Answer {
     }
     let nodes = &config.fabric.nodes;
     let links = results.job_links.iter();
-    let at_hosts = links.filter(|it| nodes[it.node as usize] == NodeKind::Host);
-    let packets: u64 = at_hosts.map(|it| it.data_packets).sum();
-    match packets == results.totals.data_packets {
-        true => Ok(()),
-        false => Err(format!(
+    let at_hosts = links.filter(|link| nodes[link.node as usize] == NodeKind::Host);
+    let packets: u64 = at_hosts.map(|at_host| at_host.data_packets).sum();
+    if packets == results.totals.data_packets {
+        Ok(())
+    } else {
+        Err(format!(
             "{packets} data packets, of {} sent",
             results.totals.data_packets
-        )),
+        ))
     }
 }

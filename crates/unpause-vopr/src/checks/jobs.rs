@@ -18,8 +18,8 @@ pub fn messages(config: &Config, results: &Results) -> Answer {
         by_connection.entry(message.flow).or_default().push(message);
     }
     for flow in &results.flows {
-        let job = config.jobs.iter().find(|it| it.entry == flow.group);
-        let Some(job) = job.filter(|it| it.records_messages) else {
+        let job = config.jobs.iter().find(|job| job.entry == flow.group);
+        let Some(job) = job.filter(|job| job.records_messages) else {
             continue;
         };
         let own = by_connection.remove(&flow.id).unwrap_or_default();
@@ -35,7 +35,7 @@ pub fn messages(config: &Config, results: &Results) -> Answer {
         }
         if let Some(pair) = own
             .windows(2)
-            .find(|it| it[0].end > it[1].end || it[0].start > it[1].start)
+            .find(|window| window[0].end > window[1].end || window[0].start > window[1].start)
         {
             return Err(format!("out of order: {pair:?}"));
         }
@@ -45,9 +45,12 @@ pub fn messages(config: &Config, results: &Results) -> Answer {
         let waits = job.completion == Completion::Acknowledged;
         // One of its own connection may wait for others.
         let may_wait = waits || job.over == Over::Messages;
-        let fits = |it: &&MessageRecord| match it.received > it.end {
-            true => may_wait,
-            false => it.received == it.end && !waits,
+        let fits = |it: &&MessageRecord| {
+            if it.received > it.end {
+                may_wait
+            } else {
+                it.received == it.end && !waits
+            }
         };
         if let Some(message) = own.iter().copied().find(|it| !fits(it)) {
             return Err(format!("counts at another time: {message:?}"));
@@ -106,8 +109,15 @@ pub fn critical(config: &Config, results: &Results) -> Answer {
         };
         let own = iterations.range((job.entry, 0)..=(job.entry, u32::MAX));
         for ((_, number), ranks) in own.filter(|it| it.1.len() == job.hosts.len()) {
-            let start = ranks.iter().map(|it| it.start).min().unwrap_or_default();
-            let last = ranks.iter().max_by_key(|it| it.end).expect("it has ranks");
+            let start = ranks
+                .iter()
+                .map(|rank| rank.start)
+                .min()
+                .unwrap_or_default();
+            let last = ranks
+                .iter()
+                .max_by_key(|rank| rank.end)
+                .expect("it has ranks");
             let Some(path) = paths.path(*number, (start, last.end), last.rank) else {
                 return Err(format!("no critical path: {:?}", ranks[0]));
             };
@@ -115,11 +125,11 @@ pub fn critical(config: &Config, results: &Results) -> Answer {
             for segment in &path {
                 let message = segment.message;
                 let ends = match segment.kind {
-                    SegmentKind::Message => [message.map(|it| it.end); 2],
+                    SegmentKind::Message => [message.map(|message| message.end); 2],
                     // Its sender waited for the ACK, or its receiver did, which is told at another time.
                     SegmentKind::Acknowledgement => [
-                        message.and_then(|it| it.acknowledged),
-                        message.map(|it| it.received),
+                        message.and_then(|message| message.acknowledged),
+                        message.map(|message| message.received),
                     ],
                     _ => [Some(segment.end); 2],
                 };

@@ -59,9 +59,10 @@ pub fn pauses(config: &Config, results: &Results) -> Answer {
             ));
         }
     }
-    match queues.values().filter(|queue| queue.1 > 0).count() == matched {
-        true => Ok(()),
-        false => Err("a queue was paused that has no row in ports".into()),
+    if queues.values().filter(|queue| queue.1 > 0).count() == matched {
+        Ok(())
+    } else {
+        Err("a queue was paused that has no row in ports".into())
     }
 }
 
@@ -115,7 +116,11 @@ pub fn shapers(config: &Config, results: &Results) -> Answer {
     let most = |it: &Shaper| it.rate.bytes_in(simulated) + it.burst_bytes + largest(config);
     let mut of_ports: BTreeMap<_, u64> = BTreeMap::new();
     // PFC frames come from behind the shapers, and are no data or control frames of a row.
-    for row in results.ports.iter().filter(|it| !is_host(config, it.node)) {
+    for row in results
+        .ports
+        .iter()
+        .filter(|port| !is_host(config, port.node))
+    {
         let place = (row.node, row.port);
         *of_ports.entry(place).or_default() += row.tx_bytes;
         let is_control = row.priority == config.host.control_priority;
@@ -150,10 +155,11 @@ pub fn buffers(config: &Config, results: &Results) -> Answer {
                 let all = switch.buffer_bytes.unwrap_or(u64::MAX);
                 // Trimmed packets wait in a queue with a limit of its own.
                 let trimming = switch.trimming.as_ref();
-                let trimmed = trimming.map_or(0, |it| it.control_queue_bytes);
-                let queue = match lossless {
-                    true => all,
-                    false => all.min(switch.lossy_queue_bytes.max(trimmed)),
+                let trimmed = trimming.map_or(0, |trimming| trimming.control_queue_bytes);
+                let queue = if lossless {
+                    all
+                } else {
+                    all.min(switch.lossy_queue_bytes.max(trimmed))
                 };
                 (queue, all)
             }
@@ -198,7 +204,7 @@ pub fn lossless(config: &Config, results: &Results) -> Answer {
         || results
             .storms
             .iter()
-            .any(|it| it.action == WatchdogAction::Forward)
+            .any(|storm| storm.action == WatchdogAction::Forward)
     {
         return Ok(());
     }
@@ -213,7 +219,7 @@ pub fn lossless(config: &Config, results: &Results) -> Answer {
             let place = (storm.node, storm.port);
             all.iter().find(|it| (it.node, it.number) == place)
         });
-        causes.any(|it| it.peer == at.node)
+        causes.any(|cause| cause.peer == at.node)
     };
     let kept = results.ports.iter().filter(|port| !is_small(port.node));
     for port in kept.filter(|port| !stormed(port)) {
@@ -319,9 +325,10 @@ fn fastest(config: &Config, host: NodeId) -> Rate {
     let own = links
         .clone()
         .filter(|link| link.a == host || link.b == host);
-    let all = match config.host.sprays() {
-        true => Rate::from_bps(own.map(|link| link.rate.as_bps()).sum()),
-        false => Rate::ZERO,
+    let all = if config.host.sprays() {
+        Rate::from_bps(own.map(|link| link.rate.as_bps()).sum())
+    } else {
+        Rate::ZERO
     };
     links.map(|link| link.rate).fold(all, Rate::max)
 }

@@ -35,7 +35,7 @@ fn down(results: &Results, (node, port): (NodeId, PortId)) -> Vec<(Time, Time)> 
 /// Losses are those of a failure or of errors, at its port, and no more than were dropped in all; without a route only once routes have
 /// moved.
 pub fn losses(config: &Config, results: &Results) -> Answer {
-    let lost: u64 = results.losses.iter().map(|it| it.data_packets).sum();
+    let lost: u64 = results.losses.iter().map(|loss| loss.data_packets).sum();
     if lost > results.totals.dropped_packets {
         return Err(format!(
             "{lost} data packets lost in failures, {} in all",

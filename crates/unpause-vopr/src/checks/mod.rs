@@ -77,9 +77,10 @@ const WITH_EVENTS: [(&str, Check); 13] = [
 
 /// The first check that fails, and what it says.
 pub fn broken(config: &Config, results: &Results) -> Option<(&'static str, String)> {
-    let checks: &[(&str, Check)] = match config.events.is_empty() {
-        true => &CHECKS,
-        false => &WITH_EVENTS,
+    let checks: &[(&str, Check)] = if config.events.is_empty() {
+        &CHECKS
+    } else {
+        &WITH_EVENTS
     };
     checks.iter().find_map(|(name, check)| {
         let answer = check(config, results);

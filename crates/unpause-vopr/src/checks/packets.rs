@@ -64,9 +64,10 @@ fn link(port: &Port, packets: &[&PacketRecord], config: &Config) -> Answer {
         }
         free = start + lasts;
         let last_bit = Time::from_ps(free + port.delay_ps);
-        let earliest = match is_host(config, port.peer) || packet.kind == PacketKind::Pfc {
-            true => last_bit,
-            false => last_bit - cut_through::behind_header(config, packet, port.speed),
+        let earliest = if is_host(config, port.peer) || packet.kind == PacketKind::Pfc {
+            last_bit
+        } else {
+            last_bit - cut_through::behind_header(config, packet, port.speed)
         };
         if !(earliest..=last_bit).contains(&packet.arrival) {
             return Err(format!(

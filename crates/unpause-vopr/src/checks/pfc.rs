@@ -76,7 +76,7 @@ pub fn emptied(config: &Config, results: &Results) -> Answer {
     // In whole cells.
     let most = largest(config).div_ceil(cell) * cell;
     let mut ingress: BTreeMap<NodeId, u64> = BTreeMap::new();
-    for sample in results.port_series.iter().filter(|it| it.time == end) {
+    for sample in results.port_series.iter().filter(|row| row.time == end) {
         *ingress.entry(sample.node).or_default() += sample.ingress_bytes;
     }
     for (node, bytes) in ingress.into_iter().filter(|it| !is_host(config, it.0)) {
@@ -104,7 +104,7 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
     if config
         .switch
         .retry
-        .is_some_and(|it| it.buffer_bytes.is_some() || it.replay_timer.is_some())
+        .is_some_and(|retry| retry.buffer_bytes.is_some() || retry.replay_timer.is_some())
     {
         return Ok(());
     }
@@ -116,7 +116,9 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
         .collect();
     // A port in a storm sends no PAUSE.
     let storms = results.storms.iter();
-    let stormy: BTreeSet<Queue> = storms.map(|it| (it.node, it.port, it.priority)).collect();
+    let stormy: BTreeSet<Queue> = storms
+        .map(|storm| (storm.node, storm.port, storm.priority))
+        .collect();
     let mut due: BTreeMap<Queue, Time> = BTreeMap::new();
     let late = |(node, port, priority): Queue, due: Time| {
         let what = format!(
@@ -161,7 +163,7 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
     };
     // A port that does not wait for the round trip of its link may be sending old frames again.
     let retry = config.switch.retry;
-    let replays = retry.is_some_and(|it| it.replay_timer.is_some());
+    let replays = retry.is_some_and(|retry| retry.replay_timer.is_some());
     // There PAUSE for one priority stops the queue of another.
     let mut overrides = config.switch.overrides.iter();
     let maps = overrides.any(|it| it.pfc_to_queue.is_some());
@@ -208,16 +210,17 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
 /// have to keep its distance from the one before.
 fn held_by_retry(config: &Config, asks: &Port) -> Time {
     let retry = config.switch.retry;
-    if retry.is_none_or(|it| it.buffer_bytes.is_none()) {
+    if retry.is_none_or(|retry| retry.buffer_bytes.is_none()) {
         return Time::ZERO;
     }
     let spacing = u64::from(llr::Params::default().message_spacing_bytes);
     let answer = asks.speed.time_for(spacing + llr::MESSAGE_BYTES);
     let each = answer + Time::from_ps(2 * asks.delay_ps);
     // PFC frames for other priorities may be sent before it.
-    match config.switch.lossless.count_ones() > 1 {
-        true => each * 17,
-        false => each,
+    if config.switch.lossless.count_ones() > 1 {
+        each * 17
+    } else {
+        each
     }
 }
 

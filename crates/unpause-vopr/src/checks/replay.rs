@@ -36,7 +36,7 @@ fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r P
 pub fn delivery(config: &Config, results: &Results) -> Answer {
     // A port that does not wait for the round trip of its link gives up frames that have come.
     let retry = config.switch.retry;
-    if !records_all(config) || retry.is_some_and(|it| it.replay_timer.is_some()) {
+    if !records_all(config) || retry.is_some_and(|retry| retry.replay_timer.is_some()) {
         return Ok(());
     }
     let arrived = arrived(config, results);
@@ -46,7 +46,7 @@ pub fn delivery(config: &Config, results: &Results) -> Answer {
         let packets = arrived.get(&flow.id).unwrap_or(&none);
         let at_once = flow.extra_delay == Time::ZERO && !is_slow(config, flow.dst);
         // Messages of jobs end with packets that are not full.
-        let is_job = config.jobs.iter().any(|it| it.entry == flow.group);
+        let is_job = config.jobs.iter().any(|job| job.entry == flow.group);
         if flow.transport == Transport::Roce && at_once && !is_job {
             let expected = match config.scheme.loss_recovery {
                 loss_recovery::Config::GoBackN => go_back_n(packets),
@@ -80,22 +80,24 @@ fn counted(
         ("data packets sent", sent, totals.data_packets),
         ("data packets delivered", came, totals.delivered_packets),
     ] {
-        let is_right = match held_back && recorded == came {
-            true => counted <= recorded,
-            false => counted == recorded,
+        let is_right = if held_back && recorded == came {
+            counted <= recorded
+        } else {
+            counted == recorded
         };
         if !is_right {
             return Err(format!("{what}: {recorded} recorded, {counted} counted"));
         }
     }
     // PFC frames have no flow.
-    match results
+    if results
         .packets
         .iter()
         .any(|packet| packet.kind == PacketKind::Pfc && config.switch.lossless == 0)
     {
-        true => Err("a PFC frame where no priority is lossless".into()),
-        false => Ok(()),
+        Err("a PFC frame where no priority is lossless".into())
+    } else {
+        Ok(())
     }
 }
 
@@ -110,7 +112,9 @@ fn go_back_n(packets: &[&PacketRecord]) -> u32 {
 
 /// Packets before the first one that has not come.
 fn selective_repeat(packets: &[&PacketRecord]) -> u32 {
-    let data = packets.iter().filter(|it| it.kind == PacketKind::Data);
+    let data = packets
+        .iter()
+        .filter(|packet| packet.kind == PacketKind::Data);
     let came: BTreeSet<u32> = data.map(|packet| packet.seq).collect();
     let in_order = came.iter().zip(0..);
     in_order.take_while(|(seq, place)| *seq == place).count() as u32
@@ -119,12 +123,13 @@ fn selective_repeat(packets: &[&PacketRecord]) -> u32 {
 fn delivered(config: &Config, flow: &FlowRecord, expected: u32) -> Answer {
     let bytes = u64::from(expected) * u64::from(config.host.payload_bytes);
     let delivered = flow.size_bytes.map_or(bytes, |size| size.min(bytes));
-    match flow.delivered_bytes == delivered {
-        true => Ok(()),
-        false => Err(format!(
+    if flow.delivered_bytes == delivered {
+        Ok(())
+    } else {
+        Err(format!(
             "flow {} delivered {} B, of what came its receiver takes {delivered} B",
             flow.id, flow.delivered_bytes
-        )),
+        ))
     }
 }
 
@@ -143,17 +148,19 @@ fn heard(
             && packet.arrival.saturating_add(reaction) < results.totals.simulated
     };
     let came = packets.iter().filter(counts).count() as u64;
-    let is_right = match is_known_to_the_end(config, flow) {
-        true => flow.notifications == came,
-        false => flow.notifications <= came,
+    let is_right = if is_known_to_the_end(config, flow) {
+        flow.notifications == came
+    } else {
+        flow.notifications <= came
     };
     // Senders of TCP and UDP have no use for notifications.
-    match is_right || flow.transport != Transport::Roce {
-        true => Ok(()),
-        false => Err(format!(
+    if is_right || flow.transport != Transport::Roce {
+        Ok(())
+    } else {
+        Err(format!(
             "the sender of flow {} heard {} notifications, {came} came",
             flow.id, flow.notifications
-        )),
+        ))
     }
 }
 
@@ -166,7 +173,7 @@ fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
         _ => true,
     };
     let mut jobs = config.jobs.iter();
-    let is_of_one_message = jobs.any(|it| it.entry == flow.group && it.over == Over::Messages);
+    let is_of_one_message = jobs.any(|job| job.entry == flow.group && job.over == Over::Messages);
     flow.fct.is_none() && !flow.gave_up && never_stops && !is_of_one_message
 }
 
@@ -178,14 +185,14 @@ pub fn again(config: &Config, results: &Results) -> Answer {
     let mut naks: BTreeMap<u32, Time> = BTreeMap::new();
     for (flow, packets) in arrived(config, results) {
         let is_nak = |kind| matches!(kind, PacketKind::Nak | PacketKind::TrimNak);
-        let nak = packets.iter().find(|it| is_nak(it.kind));
+        let nak = packets.iter().find(|packet| is_nak(packet.kind));
         naks.extend(nak.map(|nak| (flow, nak.arrival)));
     }
     let sent = results.packets.iter();
-    let sent = sent.filter(|it| it.kind == PacketKind::Data && it.node == it.src);
+    let sent = sent.filter(|sent| sent.kind == PacketKind::Data && sent.node == sent.src);
     let mut sent: Vec<&PacketRecord> = sent.collect();
     // Several NICs of a host may send packets of one flow at one time.
-    sent.sort_by_key(|it| (it.time, it.flow, it.seq));
+    sent.sort_by_key(|sent| (sent.time, sent.flow, sent.seq));
     let mut next: BTreeMap<u32, u32> = BTreeMap::new();
     for packet in sent {
         let next = next.entry(packet.flow).or_default();
@@ -199,7 +206,7 @@ pub fn again(config: &Config, results: &Results) -> Answer {
             let nak = naks
                 .get(&packet.flow)
                 .is_some_and(|nak| *nak <= packet.time);
-            nak || flow(&results.flows, packet.flow).is_some_and(|it| it.timeouts > 0)
+            nak || flow(&results.flows, packet.flow).is_some_and(|flow| flow.timeouts > 0)
         };
         if packet.seq < *next && !may() {
             return Err(format!(

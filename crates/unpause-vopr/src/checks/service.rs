@@ -86,8 +86,13 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
     let dropping = rows.filter(|row| row.dropped_packets + row.trimmed_packets > 0);
     let mut dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
     // Drops by a watchdog count with its storm: on the way to the port, and from there.
-    let storms = results.storms.iter().filter(|it| it.dropped_packets > 0);
-    let storms: Vec<_> = storms.map(|it| (it.node, it.port, it.priority)).collect();
+    let storms = results
+        .storms
+        .iter()
+        .filter(|storm| storm.dropped_packets > 0);
+    let storms: Vec<_> = storms
+        .map(|storm| (storm.node, storm.port, storm.priority))
+        .collect();
     dropping.extend(&storms);
     for ((port, number), (host, _)) in far_end.iter().map(|(at, far)| (*at, *far)) {
         if is_host(config, port) || !is_host(config, host) {
@@ -201,7 +206,9 @@ impl Port<'_> {
             let more_urgent = more_urgent.filter(|(priority, _)| self.urgency_of(**priority) > own);
             for (&priority, visits) in more_urgent {
                 let next = visits.partition_point(|visit| visit.left <= departure.at);
-                let waits = visits.get(next).is_some_and(|it| self.waits(it, departure));
+                let waits = visits
+                    .get(next)
+                    .is_some_and(|visit| self.waits(visit, departure));
                 if waits && !self.is_paused(priority, departure.at) {
                     return Err(format!(
                         "{:?} sends of priority {} at {}, while {:?} of priority {priority} waits",
@@ -283,9 +290,10 @@ impl Port<'_> {
                     ));
                 }
             }
-            more = match self.has_more(a, departure.at) && self.has_more(b, departure.at) {
-                true => more.or(Some((0, 0, 0))),
-                false => None,
+            more = if self.has_more(a, departure.at) && self.has_more(b, departure.at) {
+                more.or(Some((0, 0, 0)))
+            } else {
+                None
             };
         }
         Ok(())

@@ -42,9 +42,9 @@ pub fn conservation(config: &Config, results: &Results) -> Answer {
             return Err(format!("{what}: {in_ports} row by row, {in_all} in all"));
         }
     }
-    let lost: u64 = results.losses.iter().map(|it| it.data_packets).sum();
+    let lost: u64 = results.losses.iter().map(|loss| loss.data_packets).sum();
     let storms = results.storms.iter();
-    let lost = lost + storms.map(|it| it.dropped_data_packets).sum::<u64>();
+    let lost = lost + storms.map(|storm| storm.dropped_data_packets).sum::<u64>();
     let trimmed = sum(results, |p| p.trimmed_packets);
     if trimmed != totals.trimmed_packets {
         return Err(format!(

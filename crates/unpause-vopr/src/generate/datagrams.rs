@@ -9,7 +9,9 @@ use crate::dice::Dice;
 /// Makes some entries UDP that are RoCE wherever they take part.
 pub fn datagrams(sketch: &mut Sketch, dice: &mut Dice) {
     let host = sketch.document.get("host");
-    let nic = host.and_then(|it| it.get("nic")).and_then(Value::as_str);
+    let nic = host
+        .and_then(|host| host.get("nic"))
+        .and_then(Value::as_str);
     if nic == Some("hpcc") || sketch.document.contains_key("hpcc") {
         return;
     }

@@ -120,9 +120,10 @@ pub fn rates(sketch: &mut Sketch, dice: &mut Dice) {
         let Some(own) = sketch.rate_of(&from, &to) else {
             continue;
         };
-        let name = match both {
-            true => format!("{from}-{to}"),
-            false => format!("{from}->{to}"),
+        let name = if both {
+            format!("{from}-{to}")
+        } else {
+            format!("{from}->{to}")
         };
         let event = |at: u64, bps: u64| {
             let mut event = Table::new();
@@ -151,7 +152,9 @@ pub fn rates(sketch: &mut Sketch, dice: &mut Dice) {
 /// time; `dice` are its own, too.
 pub fn storms(sketch: &mut Sketch, dice: &mut Dice) {
     let document = &sketch.document;
-    let flow_control = document.get("link").and_then(|it| it.get("flow_control"));
+    let flow_control = document
+        .get("link")
+        .and_then(|document| document.get("flow_control"));
     let is_paused = !sketch.lossless.is_empty() && flow_control.is_none();
     if !dice.percent(8) || !is_paused {
         return;

@@ -15,7 +15,7 @@ pub fn following(sketch: &mut Sketch, dice: &mut Dice) {
     for _ in 0..dice.between(1, 2) {
         let entries = sketch.document["traffic"].as_array();
         let tables = entries.into_iter().flatten().filter_map(Value::as_table);
-        let leaders: Vec<Table> = tables.filter(|it| can_lead(it)).cloned().collect();
+        let leaders: Vec<Table> = tables.filter(|table| can_lead(table)).cloned().collect();
         if leaders.is_empty() {
             return;
         }
@@ -68,12 +68,11 @@ fn follower(leader: &Table, number: usize, duration: u64, dice: &mut Dice) -> Ta
     put(&mut entry, "kind", "flow");
     put(&mut entry, "after", leader["name"].clone());
     let (from, to) = (names(leader, "from"), names(leader, "to"));
-    match dice.percent(60) {
-        true => {
-            put(&mut entry, "from", to);
-            put(&mut entry, "to", from);
-        }
-        false => put(&mut entry, "after_end", "acknowledged"),
+    if dice.percent(60) {
+        put(&mut entry, "from", to);
+        put(&mut entry, "to", from);
+    } else {
+        put(&mut entry, "after_end", "acknowledged")
     }
     // Pairs of the same hosts, in the same order, are one by one if one side is a single host.
     let one = names(&entry, "from").len().min(names(&entry, "to").len()) == 1;

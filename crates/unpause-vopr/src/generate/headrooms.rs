@@ -11,7 +11,12 @@ use crate::dice::Dice;
 /// Gives some ports another headroom, in one scenario of eight with shared buffers and PFC.
 pub fn headrooms(sketch: &mut Sketch, dice: &mut Dice) {
     let document = &sketch.document;
-    let has = |section: &str, key: &str| document.get(section).and_then(|it| it.get(key)).is_some();
+    let has = |section: &str, key: &str| {
+        document
+            .get(section)
+            .and_then(|document| document.get(key))
+            .is_some()
+    };
     let is_paused = !sketch.lossless.is_empty() && !document.contains_key("hpcc");
     let credits = has("link", "flow_control");
     // Headroom that exceeds a buffer is refused.

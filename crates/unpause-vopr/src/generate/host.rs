@@ -57,12 +57,12 @@ pub fn transports(sketch: &mut Sketch) {
 /// Writes shares of the NIC, where data has several priorities.
 pub fn ets(sketch: &mut Sketch, dice: &mut Dice) {
     let entries = sketch.document["traffic"].as_array().into_iter().flatten();
-    let all_schemes = entries.filter(|it| it.get("schemes").is_none());
+    let all_schemes = entries.filter(|entry| entry.get("schemes").is_none());
     let used: BTreeSet<i64> = all_schemes
-        .filter_map(|it| it.get("priority")?.as_integer())
+        .filter_map(|scheme| scheme.get("priority")?.as_integer())
         .collect();
     let host = sketch.document.get("host");
-    let is_hpcc = host.is_some_and(|it| it.get("nic").and_then(Value::as_str) == Some("hpcc"));
+    let is_hpcc = host.is_some_and(|host| host.get("nic").and_then(Value::as_str) == Some("hpcc"));
     if used.len() < 2 || is_hpcc || !dice.percent(30) {
         return;
     }
@@ -105,19 +105,19 @@ pub fn without_idle(document: &mut Table, schemes: &[(String, bool, bool)]) {
         let own = entry.get("schemes").and_then(Value::as_array);
         let takes_part =
             |name: &str| own.is_none_or(|own| own.iter().any(|it| it.as_str() == Some(name)));
-        let mut schemes = schemes.iter().filter(|it| takes_part(&it.0));
+        let mut schemes = schemes.iter().filter(|scheme| takes_part(&scheme.0));
         match entry.get("transport").and_then(Value::as_str) {
             Some("roce") => roce = true,
             Some("udp") => udp = true,
             Some(_) => {}
-            None => roce |= schemes.any(|it| !it.1),
+            None => roce |= schemes.any(|scheme| !scheme.1),
         }
     }
     if roce {
         return;
     }
     let switch = document.get("switch");
-    let lossless = switch.and_then(|it| it.get("lossless")?.as_array());
+    let lossless = switch.and_then(|switch| switch.get("lossless")?.as_array());
     // XON is two frames of RoCE below XOFF by default.
     let has_pfc = lossless.is_none_or(|it| !it.is_empty());
     let host = table(document, "host");
@@ -139,9 +139,10 @@ fn roce(sketch: &mut Sketch) {
     }
     if sketch.dice.percent(50) {
         let timeout = sketch.period().max(sketch.rtt / 4);
-        keys.push(match sketch.dice.percent(20) {
-            true => ("ack_timeout", (sketch.dice.between(1, 6) as i64).into()),
-            false => ("retransmit_timeout", time(timeout).into()),
+        keys.push(if sketch.dice.percent(20) {
+            ("ack_timeout", (sketch.dice.between(1, 6) as i64).into())
+        } else {
+            ("retransmit_timeout", time(timeout).into())
         });
     }
     if sketch.dice.percent(15) {
@@ -181,9 +182,10 @@ fn as_hpcc(sketch: &mut Sketch) -> Vec<(&'static str, Value)> {
         keys.push(("nic", dice.pick(&["own", "hpcc", "hpcc"]).into()));
     }
     if dice.percent(15) {
-        let window = match dice.percent(50) {
-            true => "path".to_owned(),
-            false => size(bytes),
+        let window = if dice.percent(50) {
+            "path".to_owned()
+        } else {
+            size(bytes)
         };
         keys.push(("window", window.into()));
         if dice.percent(50) {

@@ -18,7 +18,7 @@ pub fn jitter(sketch: &mut Sketch, dice: &mut Dice) {
         .into_iter()
         .flatten()
         .filter_map(Value::as_table_mut);
-    for entry in tables.filter(|it| !it.contains_key("after")) {
+    for entry in tables.filter(|table| !table.contains_key("after")) {
         if dice.percent(50) {
             put(entry, "jitter", time(dice.scale(1, duration.max(2))));
         }

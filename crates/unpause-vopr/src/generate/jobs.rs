@@ -120,9 +120,12 @@ fn step(sketch: &Sketch, ranks: u64, dice: &mut Dice, to: &mut Table) -> bool {
     let most = 20 * sketch.frame;
     match operation {
         "all-to-all-v" => {
-            let sizes = (0..ranks * ranks).map(|_| match dice.percent(30) {
-                true => size(0),
-                false => size(dice.scale(1, most)),
+            let sizes = (0..ranks * ranks).map(|_| {
+                if dice.percent(30) {
+                    size(0)
+                } else {
+                    size(dice.scale(1, most))
+                }
             });
             let sizes: Vec<String> = sizes.collect();
             put(to, "matrix", sizes);

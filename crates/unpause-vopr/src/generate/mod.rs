@@ -172,7 +172,10 @@ fn set_by_scheme(sketch: &mut Sketch) {
     }
     let (key, values) = variable(sketch);
     // A key that is swept has one value in each run already.
-    let sweeps = sketch.document.get("sweep").and_then(|it| it.as_array());
+    let sweeps = sketch
+        .document
+        .get("sweep")
+        .and_then(|document| document.as_array());
     let swept = |it: &toml::Value| it.get("key").and_then(|it| it.as_str()) == Some(&key);
     if sweeps.into_iter().flatten().any(swept) {
         return;

@@ -15,7 +15,12 @@ pub fn overrides(sketch: &mut Sketch, dice: &mut Dice) {
         return;
     }
     let document = &sketch.document;
-    let has = |section: &str, key: &str| document.get(section).and_then(|it| it.get(key)).is_some();
+    let has = |section: &str, key: &str| {
+        document
+            .get(section)
+            .and_then(|document| document.get(key))
+            .is_some()
+    };
     let credits = has("link", "flow_control");
     let is_paused = !sketch.lossless.is_empty() && !credits && !has_hpcc(document);
     let names_pfc = [document.get("sweep"), document.get("scheme")]
@@ -50,9 +55,10 @@ pub fn overrides(sketch: &mut Sketch, dice: &mut Dice) {
     if dice.percent(40) {
         let switch = table(&mut sketch.document, "switch");
         let shift = dice.below(9);
-        match dice.percent(50) {
-            true => put(switch, "lossy_alpha", 1_i64 << shift),
-            false => put(switch, "lossy_alpha", format!("1/{}", 1 << shift)),
+        if dice.percent(50) {
+            put(switch, "lossy_alpha", 1_i64 << shift)
+        } else {
+            put(switch, "lossy_alpha", format!("1/{}", 1 << shift))
         }
     }
     let host = sketch.hosts[dice.below(sketch.hosts.len() as u64) as usize]
@@ -90,9 +96,10 @@ fn one(switches: &[String], lossless: &[u8], frame: u64, may: May, dice: &mut Di
         own.insert("lossless".into(), kept.into());
     }
     if may.is_paused && !may.names_pfc && dice.percent(50) {
-        match may.dynamic {
-            true => put(&mut own, "alpha", 1_i64 << dice.below(9)),
-            false => put(&mut own, "xoff", size(dice.between(2, 40) * frame)),
+        if may.dynamic {
+            put(&mut own, "alpha", 1_i64 << dice.below(9))
+        } else {
+            put(&mut own, "xoff", size(dice.between(2, 40) * frame))
         }
     }
     // Thresholds have no effect where no priority is left.

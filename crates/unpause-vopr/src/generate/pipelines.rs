@@ -26,7 +26,7 @@ pub fn pipelines(sketch: &mut Sketch, dice: &mut Dice) {
     let (frame, duration) = (sketch.frame, sketch.duration);
     let jobs = sketch.document.get_mut("job").and_then(Value::as_array_mut);
     let jobs = jobs.into_iter().flatten().filter_map(Value::as_table_mut);
-    for job in jobs.filter(|it| it.contains_key("collective")) {
+    for job in jobs.filter(|job| job.contains_key("collective")) {
         pipeline(job, (frame, duration), dice);
     }
 }

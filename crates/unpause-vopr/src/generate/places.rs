@@ -11,7 +11,12 @@ use crate::dice::Dice;
 /// Sets some ports, queues or classes otherwise, in one scenario of eight with shared buffers and no credits.
 pub fn places(sketch: &mut Sketch, dice: &mut Dice) {
     let document = &sketch.document;
-    let has = |section: &str, key: &str| document.get(section).and_then(|it| it.get(key)).is_some();
+    let has = |section: &str, key: &str| {
+        document
+            .get(section)
+            .and_then(|document| document.get(key))
+            .is_some()
+    };
     let credits = has("link", "flow_control");
     if sketch.model != "shared-buffer" || credits || !dice.percent(12) {
         return;
@@ -66,7 +71,8 @@ struct May {
 
 impl May {
     fn of(document: &Table, lossless: &[u8]) -> Self {
-        let get = |section: &str, key: &str| document.get(section).and_then(|it| it.get(key));
+        let get =
+            |section: &str, key: &str| document.get(section).and_then(|document| document.get(key));
         let schemes = document.get("scheme").and_then(Value::as_array);
         let schemes = || schemes.into_iter().flatten();
         let control =
@@ -95,7 +101,7 @@ impl May {
             maps: !apart
                 .iter()
                 .any(|(section, key)| get(section, key).is_some())
-                && !schemes().any(|it| it.to_string().contains("qcn")),
+                && !schemes().any(|scheme| scheme.to_string().contains("qcn")),
         }
     }
 }
@@ -134,20 +140,20 @@ fn settings(own: &mut Table, may: &May, (fastest, frame): (u64, u64), dice: &mut
         put(own, "alpha", 1_i64 << dice.below(9));
     }
     if may.marks && dice.percent(30) {
-        match dice.percent(50) {
-            true => put(own, "marking", "none"),
-            false => {
-                let kmin = dice.below(20) * frame;
-                put(own, "kmin", size(kmin));
-                put(own, "kmax", size(kmin + dice.below(20) * frame));
-                put(own, "pmax", "1/4");
-            }
+        if dice.percent(50) {
+            put(own, "marking", "none")
+        } else {
+            let kmin = dice.below(20) * frame;
+            put(own, "kmin", size(kmin));
+            put(own, "kmax", size(kmin + dice.below(20) * frame));
+            put(own, "pmax", "1/4");
         }
     }
     if dice.percent(40) {
-        match dice.percent(50) {
-            true => put(own, "queue_limit", size(dice.between(1, 100) * frame)),
-            false => put(own, "queue_alpha", 1_i64 << dice.below(9)),
+        if dice.percent(50) {
+            put(own, "queue_limit", size(dice.between(1, 100) * frame))
+        } else {
+            put(own, "queue_alpha", 1_i64 << dice.below(9))
         }
     }
     if dice.percent(40) || own.len() == places {

@@ -25,9 +25,10 @@ pub fn probes(sketch: &mut Sketch) {
     if sketch.dice.percent(25) {
         let start = sketch.dice.below(sketch.duration);
         // Sometimes exactly when a sample would be taken.
-        let start = match sketch.dice.percent(50) {
-            true => start - start % interval,
-            false => start,
+        let start = if sketch.dice.percent(50) {
+            start - start % interval
+        } else {
+            start
         };
         put(&mut probes, "start", time(start));
     }

@@ -43,17 +43,20 @@ fn schedule(ranks: u64, (most, longest): (u64, u64), dice: &mut Dice) -> String 
     for tag in 0..dice.between(1, 30) {
         let from = dice.below(ranks);
         let to = (from + dice.between(1, ranks - 1)) % ranks;
-        let bytes = match dice.percent(10) {
-            true => 0,
-            false => dice.scale(1, most),
+        let bytes = if dice.percent(10) {
+            0
+        } else {
+            dice.scale(1, most)
         };
-        let cpu = match dice.percent(30) {
-            true => format!(" cpu {}", dice.between(1, 2)),
-            false => String::new(),
+        let cpu = if dice.percent(30) {
+            format!(" cpu {}", dice.between(1, 2))
+        } else {
+            String::new()
         };
-        let source = match dice.percent(10) {
-            true => "-1".into(),
-            false => from.to_string(),
+        let source = if dice.percent(10) {
+            "-1".into()
+        } else {
+            from.to_string()
         };
         let operations = [
             (from, format!("send {bytes}b to {to} tag {tag}{cpu}")),

@@ -67,7 +67,7 @@ fn is_possible(document: &Table) -> bool {
     let entries = document.get("traffic").and_then(Value::as_array);
     let is_roce = |entry: &Value| {
         let transport = entry.get("transport").and_then(Value::as_str);
-        entry.get("schemes").is_none() && transport.is_none_or(|it| it == "roce")
+        entry.get("schemes").is_none() && transport.is_none_or(|transport| transport == "roce")
     };
     nic.and_then(Value::as_str) != Some("hpcc")
         && entries.is_some_and(|entries| entries.iter().any(is_roce))

@@ -8,7 +8,10 @@ use crate::dice::Dice;
 
 /// Lets links send again, and lose frames to errors; takes out what they cannot have beside that.
 pub fn retry(sketch: &mut Sketch, dice: &mut Dice) {
-    let nic = sketch.document.get("host").and_then(|it| it.get("nic"));
+    let nic = sketch
+        .document
+        .get("host")
+        .and_then(|document| document.get("nic"));
     let is_hpcc = sketch.document.contains_key("hpcc") || nic.is_some();
     if !dice.percent(12) || is_hpcc || sketch.ports.is_empty() {
         return;

@@ -201,9 +201,10 @@ fn in_order(parameters: &mut Table, low: &str, high: &str, low_default: &str, hi
         parameters.remove(high);
         return;
     }
-    let (a, b) = match base_units(&a) <= base_units(&b) {
-        true => (a, b),
-        false => (b, a),
+    let (a, b) = if base_units(&a) <= base_units(&b) {
+        (a, b)
+    } else {
+        (b, a)
     };
     put(parameters, low, a);
     put(parameters, high, b);

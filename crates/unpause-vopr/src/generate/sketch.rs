@@ -119,9 +119,10 @@ impl Sketch {
             files: self.files.clone(),
         };
         // Most scenarios have no file yet, and a directory costs as much as a run.
-        let directory = match case.files.is_empty() {
-            true => None,
-            false => tempfile::tempdir().ok(),
+        let directory = if case.files.is_empty() {
+            None
+        } else {
+            tempfile::tempdir().ok()
         };
         let place = directory.as_ref().map_or(Path::new("."), |it| it.path());
         if let Ok(scenario) = case.compile(place) {
@@ -232,17 +233,19 @@ impl Sketch {
 
     /// Bytes of a few to some dozens of packets.
     pub fn bytes(&mut self) -> u64 {
-        match self.dice.percent(50) {
-            true => self.dice.between(1, 30) * self.frame,
-            false => self.dice.scale(1, 100 * self.frame),
+        if self.dice.percent(50) {
+            self.dice.between(1, 30) * self.frame
+        } else {
+            self.dice.scale(1, 100 * self.frame)
         }
     }
 
     /// A rate up to that of the slowest host.
     pub fn rate(&mut self) -> u64 {
-        match self.dice.percent(50) {
-            true => (self.slowest_bps / self.dice.between(1, 10)).max(1_000),
-            false => self.dice.scale(1_000_000, self.slowest_bps.max(2_000_000)),
+        if self.dice.percent(50) {
+            (self.slowest_bps / self.dice.between(1, 10)).max(1_000)
+        } else {
+            self.dice.scale(1_000_000, self.slowest_bps.max(2_000_000))
         }
     }
 

@@ -80,9 +80,10 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
 fn cut_through(sketch: &mut Sketch, switch: &mut Table) {
     let stores = sketch.model == "input-queued";
     if sketch.dice.percent(if stores { 2 } else { 25 }) {
-        let header = match sketch.dice.percent(40) {
-            true => 64,
-            false => sketch.dice.scale(1, sketch.frame),
+        let header = if sketch.dice.percent(40) {
+            64
+        } else {
+            sketch.dice.scale(1, sketch.frame)
         };
         put(switch, "cut_through", size(header));
     }
@@ -132,9 +133,10 @@ fn scheduler(sketch: &mut Sketch) -> Table {
     let in_bytes = dice.percent(40);
     let shares = table(&mut scheduler, if in_bytes { "quanta" } else { "weights" });
     for priority in turns {
-        match in_bytes {
-            true => put(shares, &priority.to_string(), size(dice.scale(1, 10_000))),
-            false => put(shares, &priority.to_string(), dice.between(1, 9) as i64),
+        if in_bytes {
+            put(shares, &priority.to_string(), size(dice.scale(1, 10_000)))
+        } else {
+            put(shares, &priority.to_string(), dice.between(1, 9) as i64)
         }
     }
     if !in_bytes && dice.percent(40) {
@@ -266,9 +268,10 @@ fn pipeline(sketch: &mut Sketch) -> Table {
         put(shared, "queue_share", size(queue_share));
         put(shared, "port_share", size(port_share));
     } else if sketch.dice.percent(60) {
-        let xoff = match keys.contains_key("ingress_xoff") {
-            true => ingress_xon + ingress_more,
-            false => 50_000,
+        let xoff = if keys.contains_key("ingress_xoff") {
+            ingress_xon + ingress_more
+        } else {
+            50_000
         };
         put(&mut keys, "ingress_max", size(xoff + beyond));
         put(&mut keys, "egress_max", size(egress_max));

@@ -30,9 +30,10 @@ pub fn topology(
     one_switch: bool,
     dice: &mut Dice,
 ) {
-    let shape = match one_switch {
-        true => dice.weighted(&[(6, "single-switch"), (1, "explicit"), (1, "file")]),
-        false => dice.weighted(&SHAPES),
+    let shape = if one_switch {
+        dice.weighted(&[(6, "single-switch"), (1, "explicit"), (1, "file")])
+    } else {
+        dice.weighted(&SHAPES)
     };
     let topology = table(document, "topology");
     match shape {
@@ -151,10 +152,7 @@ fn rails(topology: &mut Table, dice: &mut Dice) {
     put(topology, "servers", dice.between(2, 3) as i64);
     put(topology, "gpus_per_server", 2);
     put(topology, "servers_per_leaf", dice.between(1, 2) as i64);
-    let planes = match tors == 2 && dice.percent(50) {
-        true => 2,
-        false => 1,
-    };
+    let planes = if tors == 2 && dice.percent(50) { 2 } else { 1 };
     put(topology, "spines", planes * dice.between(1, 2) as i64);
     put(topology, "tors", tors);
     put(topology, "planes", planes);
@@ -182,9 +180,10 @@ struct GraphLink {
 
 impl Graph {
     fn random(one_switch: bool, dice: &mut Dice) -> Self {
-        let switches = match one_switch {
-            true => 1,
-            false => dice.between(1, 5) as usize,
+        let switches = if one_switch {
+            1
+        } else {
+            dice.between(1, 5) as usize
         };
         let hosts = dice.between(2, 8) as usize;
         let mut links = Vec::new();
@@ -221,9 +220,10 @@ impl Graph {
             .map(|(a, b)| GraphLink {
                 a,
                 b,
-                parallel: match a >= hosts && dice.percent(15) {
-                    true => dice.between(2, 3),
-                    false => 1,
+                parallel: if a >= hosts && dice.percent(15) {
+                    dice.between(2, 3)
+                } else {
+                    1
                 },
             })
             .collect();
@@ -236,9 +236,12 @@ impl Graph {
 
     fn explicit(&self, topology: &mut Table, dice: &mut Dice) {
         let stem = dice.pick(&["host", "n", "a-"]);
-        let name = |node: usize| match node < self.hosts {
-            true => format!("{stem}{node}"),
-            false => format!("sw{}", node - self.hosts),
+        let name = |node: usize| {
+            if node < self.hosts {
+                format!("{stem}{node}")
+            } else {
+                format!("sw{}", node - self.hosts)
+            }
         };
         put(topology, "builder", "explicit");
         put(
@@ -292,9 +295,10 @@ impl Graph {
         for link in &self.links {
             let mixed = dice.percent(20);
             for _ in 0..link.parallel {
-                let (rate, delay) = match mixed {
-                    true => (link_rate(dice), link_delay(dice)),
-                    false => (rate.clone(), delay.clone()),
+                let (rate, delay) = if mixed {
+                    (link_rate(dice), link_delay(dice))
+                } else {
+                    (rate.clone(), delay.clone())
                 };
                 text += &format!("{} {} {rate} {delay} 0\n", id[link.a], id[link.b]);
             }

@@ -19,9 +19,10 @@ const KINDS: [(u64, &str); 7] = [
 
 /// Writes one to four entries, which share the budget.
 pub fn traffic(sketch: &mut Sketch) {
-    let count = match sketch.crowded {
-        true => crowd(sketch),
-        false => entries(sketch),
+    let count = if sketch.crowded {
+        crowd(sketch)
+    } else {
+        entries(sketch)
     };
     if !(0..count).any(|number| may_be_tcp(sketch, number as usize)) && sketch.dice.percent(98) {
         sketch.document.remove("tcp");
@@ -42,9 +43,10 @@ fn crowd(sketch: &mut Sketch) -> u64 {
         let mut entry = Table::new();
         put(&mut entry, "name", format!("T{number}"));
         put(&mut entry, "kind", "flow");
-        match sketch.dice.percent(70) {
-            true => put(&mut entry, "controlled", false),
-            false => put(&mut entry, "transport", "roce"),
+        if sketch.dice.percent(70) {
+            put(&mut entry, "controlled", false)
+        } else {
+            put(&mut entry, "transport", "roce")
         }
         let priorities = &sketch.priorities;
         put(
@@ -408,9 +410,10 @@ fn incast(sketch: &mut Sketch, entry: &mut Table, share: u64) {
     }
     let senders = sketch.dice.between(1, (available - 1).max(1));
     put(entry, "senders", senders as i64);
-    let most = match sketch.dice.percent(30) {
-        true => sketch.dice.between(senders, (available - 1).max(senders)),
-        false => senders,
+    let most = if sketch.dice.percent(30) {
+        sketch.dice.between(senders, (available - 1).max(senders))
+    } else {
+        senders
     };
     if most > senders {
         put(entry, "max_senders", most as i64);

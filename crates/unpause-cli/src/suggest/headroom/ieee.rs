@@ -159,9 +159,10 @@ fn response(link: &Link) -> (u64, Line) {
     }
     let (quanta, speed) = pfc::reaction_quanta(link.rate);
     let bytes = quanta * pfc::QUANTUM_BYTES;
-    let of = match link.rate == speed {
-        true => String::new(),
-        false => format!(", those of {speed}"),
+    let of = if link.rate == speed {
+        String::new()
+    } else {
+        format!(", those of {speed}")
     };
     let formula = format!("{quanta} quanta x {}B{of}", pfc::QUANTUM_BYTES);
     let line = Line::new(name, format!("{bytes}B"), formula, "802.3, 31B.3.7");

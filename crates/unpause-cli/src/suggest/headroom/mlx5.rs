@@ -22,9 +22,10 @@ pub fn terms(link: &Link) -> Terms {
     let metres = link.metres.ceil() as u64;
     let delays = (301 + 216 * metres / 100) * mbps / 1000;
     let frame = 272 * link.mtu / 100;
-    let at_least = match link.rate < SLOWEST {
-        true => ", no less than 40Gbps",
-        false => "",
+    let at_least = if link.rate < SLOWEST {
+        ", no less than 40Gbps"
+    } else {
+        ""
     };
     let bytes = |bytes: u64| format!("{bytes}B");
     let lines = vec![

@@ -131,9 +131,10 @@ impl Sonic {
 
     /// The script's steps, in its order, for its roundings are a double's.
     fn steps(&self) -> Steps {
-        let worst = match self.cell > 2.0 * SMALLEST {
-            true => self.cell / SMALLEST,
-            false => 2.0 * self.cell / (1.0 + self.cell),
+        let worst = if self.cell > 2.0 * SMALLEST {
+            self.cell / SMALLEST
+        } else {
+            2.0 * self.cell / (1.0 + self.cell)
         };
         let worst = worst.ceil();
         let small = self.small_by_byte();
@@ -155,14 +156,16 @@ impl Sonic {
         let short = !self.shared && self.small_percent != 100.0 && xoff + more < all_small;
         let of_small_packets = if short { more } else { 0.0 };
         xoff += of_small_packets;
-        let (pipelines, lanes_mtu) = match self.eight_lanes {
-            true => (2.0, self.port_mtu),
-            false => (1.0, 0.0),
+        let (pipelines, lanes_mtu) = if self.eight_lanes {
+            (2.0, self.port_mtu)
+        } else {
+            (1.0, 0.0)
         };
         let xon = whole_kib(self.pipeline * pipelines);
-        let size = match self.shared {
-            true => xon,
-            false => xoff + xon + lanes_mtu,
+        let size = if self.shared {
+            xon
+        } else {
+            xoff + xon + lanes_mtu
         };
         let size = whole_kib(size);
         Steps {
@@ -250,18 +253,20 @@ impl Sonic {
 
     /// What cells take.
     fn cells(&self, it: &Steps) -> Line {
-        let worst = match self.cell > 2.0 * SMALLEST {
-            true => format!("ceil({} / 64)", self.cell),
-            false => format!("ceil(2 x {0} / (1 + {0}))", self.cell),
+        let worst = if self.cell > 2.0 * SMALLEST {
+            format!("ceil({} / 64)", self.cell)
+        } else {
+            format!("ceil(2 x {0} / (1 + {0}))", self.cell)
         };
-        let formula = match self.small_percent == 100.0 {
-            true => format!("arriving x {worst} = {}", it.worst),
-            false => format!(
+        let formula = if self.small_percent == 100.0 {
+            format!("arriving x {worst} = {}", it.worst)
+        } else {
+            format!(
                 "arriving x {:.4}, for {:.1} of 100 bytes are of packets of 64, which take {worst} = {}",
                 it.occupancy,
                 self.small_by_byte(),
                 it.worst
-            ),
+            )
         };
         Line::new(
             "in cells",

@@ -234,8 +234,8 @@ fn a_corrupted_frame_costs_one_round_trip() {
             _ => Fate::Arrives,
         });
         assert_whole(&outcome, 500);
-        let starts = outcome.starts.iter().filter(|it| it.1 == 200);
-        let starts: Vec<Time> = starts.map(|it| it.0).collect();
+        let starts = outcome.starts.iter().filter(|start| start.1 == 200);
+        let starts: Vec<Time> = starts.map(|start| start.0).collect();
         let slots = 1 + link.wasted();
         let expected = Time::from_ps(link.slot().as_ps() * slots);
         assert_eq!(starts.len(), 2);
@@ -305,7 +305,10 @@ fn slots_for(link: &Link, frames: u64, loss: f64, seed: u64, survive: bool) -> f
         Fate::Arrives
     });
     assert_whole(&outcome, frames);
-    let end = outcome.delivered.last().map_or(Time::ZERO, |it| it.0);
+    let end = outcome
+        .delivered
+        .last()
+        .map_or(Time::ZERO, |delivered| delivered.0);
     let slots = end.saturating_sub(link.propagation).as_ps();
     slots as f64 / link.slot().as_ps() as f64
 }
@@ -372,7 +375,7 @@ fn a_lost_acknowledgement_is_made_up_for_and_a_lost_nack_waits_for_the_timer() {
     });
     assert_whole(&outcome, 500);
     assert_eq!((outcome.nacks, outcome.timeouts), (1, 1));
-    let again = outcome.starts.iter().filter(|it| it.1 == 0).nth(1);
+    let again = outcome.starts.iter().filter(|start| start.1 == 0).nth(1);
     assert_eq!(again, Some(&(link.params.replay_timer, 0)));
 }
 
@@ -477,9 +480,10 @@ fn numbers_run_round() {
     let frames = 1_100_000;
     let outcome = link.run(frames, |frame, before| {
         let at_wrap = frame.abs_diff(1 << 20) < 3 || frame % 100_000 == 7;
-        match at_wrap && before == 0 {
-            true => Fate::Corrupted,
-            false => Fate::Arrives,
+        if at_wrap && before == 0 {
+            Fate::Corrupted
+        } else {
+            Fate::Arrives
         }
     });
     assert_whole(&outcome, frames);

@@ -442,7 +442,7 @@ fn segments_that_a_card_cuts_from_one_wait_for_one_another() {
         },
     );
     assert_eq!(
-        tcp.next_segment(RTT, last).map(|it| it.start),
+        tcp.next_segment(RTT, last).map(|segment| segment.start),
         Some(16 * MSS)
     );
     assert_eq!(tcp.next_segment(RTT, last), None);

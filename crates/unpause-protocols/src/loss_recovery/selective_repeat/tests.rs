@@ -245,7 +245,7 @@ fn trimmed_packets_go_first_as_the_window_allows() {
         let gap = pair
             .repair
             .on_trim(&mut pair.sender, at(us), before, number);
-        gap.map(|it| it.lost)
+        gap.map(|gap| gap.lost)
     };
     assert_eq!(trim(&mut pair, 10, 2), Some(true));
     assert_eq!(pair.repair.in_flight(&pair.sender), 3);

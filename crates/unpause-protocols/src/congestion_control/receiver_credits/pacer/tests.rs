@@ -27,7 +27,9 @@ impl Host {
     }
     fn pulls(&mut self, count: usize) -> Vec<(u32, u64, bool)> {
         let pulls = (0..count).map(|_| self.next().expect("a pull").1);
-        pulls.map(|it| (it.flow, it.granted, it.slow)).collect()
+        pulls
+            .map(|pull| (pull.flow, pull.granted, pull.slow))
+            .collect()
     }
 }
 
