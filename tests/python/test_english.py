@@ -44,10 +44,7 @@ PHRASES = {
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(ROOT.glob("docs/*.md")),
-    *sorted(ROOT.glob("docs/internals/*.md")),
-    *sorted(ROOT.glob("docs/cookbook/*.md")),
-    *sorted(ROOT.glob("docs/tutorial/*.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
     *sorted(ROOT.glob("papers/*/notes.md")),
     *sorted(ROOT.glob("papers/*/claims*.toml")),
     *sorted(ROOT.glob("papers/*/paper.toml")),

@@ -2,7 +2,9 @@
 //!
 //! `make docs` writes them; here it is checked that nobody has forgotten to.
 
+use std::collections::HashMap;
 use std::fmt::Write;
+use std::fs;
 use std::path::Path;
 
 use unpause_scenario::{
@@ -191,7 +193,7 @@ fn keys_of_builders() -> String {
 
 fn headed(name: &str, keys: &[Key]) -> String {
     let rows = rows(keys, &["default"], |index| default(&keys[index]));
-    format!("### `\"{name}\"`\n\n{rows}")
+    format!("## `\"{name}\"`\n\n{rows}")
 }
 
 fn kinds() -> String {
@@ -211,7 +213,7 @@ fn keys_of_kinds() -> String {
 
 /// The document with a section for each congestion control that has keys: its author may write more there.
 fn with_sections(mut document: String) -> String {
-    const NEXT: &str = "### Loss recovery\n";
+    const NEXT: &str = "## Loss recovery\n";
     let with_keys = CONGESTION_CONTROLS.into_iter();
     for law in with_keys.filter(|it| !it.keys().is_empty()) {
         let name = law.name();
@@ -221,7 +223,7 @@ fn with_sections(mut document: String) -> String {
                 .find(NEXT)
                 .expect("a section follows those of congestion controls");
             let section = format!(
-                "### `[scheme.{name}]`\n\n{}.\n\n{mark}\n{END}\n\n",
+                "## `[scheme.{name}]`\n\n{}.\n\n{mark}\n{END}\n\n",
                 law.summary()
             );
             document.insert_str(place, &section);
@@ -230,15 +232,16 @@ fn with_sections(mut document: String) -> String {
     document
 }
 
-/// The document with its made parts anew, and what they are.
-fn renewed(document: &str) -> (String, Vec<&str>) {
+/// The document with its generated parts renewed, and the names of these parts.
+fn renewed<'a>(document: &'a str, links: &Links) -> (String, Vec<&'a str>) {
     let mut parts = document.split("<!-- made: ");
     let mut text = parts.next().unwrap_or_default().to_owned();
     let mut all = Vec::new();
     for part in parts {
         let (what, rest) = part.split_once(" -->\n").expect("a mark is a line");
         let (_, rest) = rest.split_once(END).expect("what is made has an end");
-        write!(text, "<!-- made: {what} -->\n\n{}\n{END}{rest}", made(what)).unwrap();
+        let part = links.renewed(&made(what), document);
+        write!(text, "<!-- made: {what} -->\n\n{part}\n{END}{rest}").unwrap();
         all.push(what);
     }
     (text, all)
@@ -268,7 +271,7 @@ fn columns_for_python() -> String {
 
 fn check(file: &str, old: &str, new: &str) {
     if std::env::var_os("UNPAUSE_DOCS").is_some_and(|what| what == "write") {
-        std::fs::write(Path::new(ROOT).join(file), new).expect("a document can be written");
+        fs::write(Path::new(ROOT).join(file), new).expect("a document can be written");
     } else {
         assert!(
             old == new,
@@ -277,17 +280,87 @@ fn check(file: &str, old: &str, new: &str) {
     }
 }
 
+/// The anchors of the headings of a page, as Markdown viewers derive them.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    let headings = page.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let line = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = line
+            .chars()
+            .filter(|c| c.is_alphanumeric() || "_- ".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
+}
+
+/// Where links of a page lead.
+struct Links {
+    /// From the page to `docs`, to which links in texts of keys are relative.
+    up: &'static str,
+    /// By heading of a page of the scenario file, that page.
+    pages: HashMap<String, String>,
+}
+
+impl Links {
+    /// The text with its links as `document` needs them: `(#pfc)` leads to a heading of any page.
+    fn renewed(&self, text: &str, document: &str) -> String {
+        let own = Vec::from_iter(anchors(document));
+        let mut parts = text.split("](");
+        let mut renewed = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (target, rest) = part.split_once(')').expect("a link ends");
+            let page = target.strip_prefix('#').and_then(|anchor| {
+                let is_own = own.iter().any(|heading| heading == anchor);
+                self.pages.get(anchor).filter(|_| !is_own)
+            });
+            let up = match page {
+                None if target.starts_with('#') || target.starts_with("http") => "",
+                _ => self.up,
+            };
+            let page = page.map_or("", String::as_str);
+            write!(renewed, "]({up}{page}{target}){rest}").unwrap();
+        }
+        renewed
+    }
+}
+
+/// The pages of the scenario file below `docs`: its front page, then the others by name.
+fn scenario_pages() -> Vec<String> {
+    let folder = Path::new(ROOT).join("docs/scenario");
+    let entries = fs::read_dir(folder).expect("it is there");
+    let entries = entries.map(|entry| entry.expect("it can be listed").file_name());
+    let mut pages = Vec::from_iter(entries.map(|name| format!("scenario/{}", name.display())));
+    pages.sort();
+    pages.insert(0, "scenario.md".to_owned());
+    pages
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join("docs").join(page)).expect("it is there")
+}
+
 #[test]
 fn documents_say_what_the_code_says() {
     let mut all = Vec::new();
-    for file in ["docs/tables.md", "docs/scenario.md"] {
-        let old = std::fs::read_to_string(Path::new(ROOT).join(file)).expect("it is there");
-        let whole = match file {
-            "docs/scenario.md" => with_sections(old.clone()),
+    let scenario = scenario_pages();
+    let mut links = Links {
+        up: "",
+        pages: HashMap::new(),
+    };
+    for page in &scenario {
+        let text = read(page);
+        links
+            .pages
+            .extend(anchors(&text).map(|anchor| (anchor, page.clone())));
+    }
+    for page in scenario.iter().map(String::as_str).chain(["tables.md"]) {
+        let old = read(page);
+        let whole = match page {
+            "scenario/scheme.md" => with_sections(old.clone()),
             _ => old.clone(),
         };
-        let (new, made) = renewed(&whole);
-        check(file, &old, &new);
+        links.up = if page.contains('/') { "../" } else { "" };
+        let (new, made) = renewed(&whole, &links);
+        check(&format!("docs/{page}"), &old, &new);
         all.extend(made.into_iter().map(str::to_owned));
     }
     for table in TABLES {
@@ -304,29 +377,32 @@ fn documents_say_what_the_code_says() {
         );
     }
     let file = "python/unpause/columns.json";
-    let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
+    let old = fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
     check(file, &old, &columns_for_python());
 }
 
 #[test]
 fn the_schema_is_what_is_declared_of_keys() {
     let file = "docs/scenario.schema.json";
-    let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
+    let old = fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
     let new = serde_json::to_string_pretty(&json_schema()).expect("it is plain data");
     check(file, &old, &(new + "\n"));
 }
 
 #[test]
 fn a_congestion_control_gets_its_section() {
-    let path = Path::new(ROOT).join("docs/scenario.md");
-    let document = std::fs::read_to_string(path).expect("it is there");
+    let document = read("scenario/scheme.md");
     assert_eq!(with_sections(document.clone()), document, "all have one");
-    let start = document.find("### `[scheme.cubic]`").expect("it has one");
-    let end = document.find("### Loss recovery").expect("it follows");
+    let start = document.find("## `[scheme.cubic]`").expect("it has one");
+    let end = document.find("## Loss recovery").expect("it follows");
     let without = document[..start].to_owned() + &document[end..];
     let with = with_sections(without);
-    let (with, made) = renewed(&with);
+    let links = Links {
+        up: "",
+        pages: HashMap::new(),
+    };
+    let (with, made) = renewed(&with, &links);
     assert!(made.contains(&"keys cubic"));
-    assert!(with[start..].starts_with("### `[scheme.cubic]`\n\nTCP CUBIC"));
+    assert!(with[start..].starts_with("## `[scheme.cubic]`\n\nTCP CUBIC"));
     assert!(with[start..].contains("| `fast_convergence` |"));
 }

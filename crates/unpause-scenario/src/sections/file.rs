@@ -26,17 +26,17 @@ keys! {
         seed: u64 = ["`1`"] "seed of all random streams";
         load_scale: Ratio = ["`1`"]
             "multiplies the arrival rate of random traffic (`mean_interval`, `rate`, `load`); periodic traffic (`interval`) is unchanged";
-        host: Host = ["-"] "[below](#host)";
-        tcp: Tcp = ["-"] "[below](#tcp)";
-        pias: Pias = ["-"] "[below](#pias)";
-        switch: Switch = ["-"] "[below](#switch)";
-        link: Link = ["-"] "[below](#link)";
-        pfc: Pfc = ["-"] "[below](#pfc)";
-        routing: RoutingKeys = ["-"] "[below](#routing)";
-        slow_receiver: SlowReceiverKeys = ["-"] "[below](#slow_receiver)";
-        probes: ProbeKeys = ["-"] "[below](#probes)";
-        hpcc: HpccKeys = ["-"] "[below](#hpcc)";
-        report: Report = ["-"] "[below](#report)";
+        host: Host = ["-"] "[its keys](#host)";
+        tcp: Tcp = ["-"] "[its keys](#tcp)";
+        pias: Pias = ["-"] "[its keys](#pias)";
+        switch: Switch = ["-"] "[its keys](#switch)";
+        link: Link = ["-"] "[its keys](#link)";
+        pfc: Pfc = ["-"] "[its keys](#pfc)";
+        routing: RoutingKeys = ["-"] "[its keys](#routing)";
+        slow_receiver: SlowReceiverKeys = ["-"] "[its keys](#slow_receiver)";
+        probes: ProbeKeys = ["-"] "[its keys](#probes)";
+        hpcc: HpccKeys = ["-"] "[its keys](#hpcc)";
+        report: Report = ["-"] "[its keys](#report)";
     }
 }
 

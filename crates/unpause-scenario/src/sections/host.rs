@@ -83,7 +83,7 @@ keys! {
              are not listed go before them, higher numbers first"
             from "ETS, 802.1Q clause 37";
         spraying: SprayingKey = ["`\"none\"`"]
-            "how the NIC chooses the path of each packet of a RoCE flow, [below](#paths)";
+            "how the NIC chooses the path of each packet of a RoCE flow: [Paths](#paths)";
         paths: u32 = [DEFAULT_PATHS] "entropy values (source ports) per flow; a power of two, or any number with `\"reps\"`"
             from "uet-htsim" idle ONE_PATH;
         reps_freeze: Duration = [reps::Params::default().freeze]
