@@ -25,7 +25,7 @@ use parts::{clos_topology, dcqcn, pcn, run, w1};
 pub struct Case {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description, in a line.
     pub what: &'static str,
     /// Builds the run, of this many flows if that is a choice.
     pub config: fn(u64) -> Config,
@@ -331,7 +331,7 @@ fn clos(scheme: SchemeConfig, flows: u64, flow: FlowSettings) -> Config {
     run(topology, scheme, vec![traffic], stop)
 }
 
-/// What UDP at a constant rate can be compared with: nothing reacts, next to nothing is
+/// A case for comparison with UDP at a constant rate: nothing reacts, next to nothing is
 /// acknowledged, and no link has more to carry than it can.
 fn constant(flows: u64) -> Config {
     let flow = FlowSettings {

@@ -1,4 +1,4 @@
-//! What it costs to drive a run: the flows of a case as messages of a session, and the same flows as a scenario has them.
+//! The cost of driving a run: the flows of a case as messages of a session, beside the same flows as a scenario's.
 
 use std::ops::ControlFlow;
 

@@ -100,7 +100,7 @@ enum Command {
         case: String,
         #[arg(long)]
         flows: Option<u64>,
-        /// What a barrier costs, whatever the number of cores.
+        /// The cost of a barrier, whatever the number of cores.
         #[arg(long, default_value_t = 1000.0)]
         barrier_ns: f64,
     },

@@ -15,7 +15,7 @@ use crate::cases::Case;
 pub struct Measurement {
     /// Name of the case.
     pub case: String,
-    /// What it is, in a line.
+    /// A description, in a line.
     pub what: String,
     /// Threads that ran it.
     pub threads: usize,

@@ -1,4 +1,4 @@
-//! What one decision of each mechanism takes, in nanoseconds of CPU time.
+//! The CPU time of one decision of each mechanism, in nanoseconds.
 //!
 //! Every mechanism sees the same packets: 1048 B each 210 ns, through a queue that swings between
 //! empty and 300 KB. Inputs are made beforehand; what is timed is the state machine, its dispatch

@@ -1,4 +1,4 @@
-//! What more cores would give: the work of each part of a fabric in each window, recorded in one run, and from it how
+//! The gain from more cores: the work of each part of a fabric in each window, recorded in one run, and from it how
 //! long the same windows take on any number of cores.
 //!
 //! A part is a switch with its hosts, the least that [`unpause_sim::shards_of_nodes`] moves between threads. Work is counted
@@ -24,7 +24,7 @@ struct Hops {
     ahead: u32,
 }
 
-/// What the parts of a fabric have to do.
+/// The work of the parts of a fabric.
 struct Recorded {
     parts: usize,
     /// Window by window.
@@ -107,7 +107,7 @@ impl Recorded {
     }
 }
 
-/// What a core has to do.
+/// The work of a core.
 #[derive(Clone, Default)]
 struct Busy {
     all: u64,

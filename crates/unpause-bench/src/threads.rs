@@ -1,4 +1,4 @@
-//! What more threads give: wall time on 1, 2, 4 and more threads in turn.
+//! The gain from more threads: wall time on 1, 2, 4 and more threads in turn.
 
 use crate::cases::Case;
 use crate::measure::{self, Measurement};

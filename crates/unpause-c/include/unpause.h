@@ -28,8 +28,8 @@
 // Later than everything: a timer that is off, a round-trip time that was not measured.
 #define UNPAUSE_NEVER UINT64_MAX
 
-// What a call has come to. Where it is not `UNPAUSE_STATUS_OK`, nothing has changed and no result was
-// written, but for `UNPAUSE_STATUS_PANIC`.
+// The result of a call. If it is not `UNPAUSE_STATUS_OK`, nothing has changed and no result was written,
+// except after `UNPAUSE_STATUS_PANIC`.
 typedef enum {
   // Done.
   UNPAUSE_STATUS_OK,
@@ -81,21 +81,21 @@ typedef enum {
 
 // A kind of mechanism.
 typedef enum {
-  // What a switch queue does to a packet.
+  // Marks, drops or reports packets at a switch queue.
   UNPAUSE_KIND_CONGESTION_POINT,
-  // What the receiver of a flow says back.
+  // Feedback from the receiver of a flow to its sender.
   UNPAUSE_KIND_NOTIFICATION_POINT,
   // How the sender of a flow sets its rate and its window.
   UNPAUSE_KIND_CONGESTION_CONTROL,
   // Who may transmit at all: PFC.
   UNPAUSE_KIND_FLOW_CONTROL,
-  // What path each packet of a flow takes.
+  // The path of each packet of a flow.
   UNPAUSE_KIND_SPRAYING,
   // How the sender of a sprayed flow sets its window: NSCC.
   UNPAUSE_KIND_SPRAYED_WINDOW,
 } unpause_kind;
 
-// What to do with the packet at hand.
+// The decision about the current packet.
 typedef enum {
   // Nothing.
   UNPAUSE_VERDICT_KIND_PASS,
@@ -108,7 +108,7 @@ typedef enum {
   UNPAUSE_VERDICT_KIND_NOTIFY,
 } unpause_verdict_kind;
 
-// What a message to the sender of a flow says.
+// The content of a notification to the sender of a flow.
 typedef enum {
   // There is none.
   UNPAUSE_NOTIFICATION_KIND_NONE,
@@ -214,7 +214,7 @@ typedef struct {
   uint8_t qfb;
 } unpause_notification;
 
-// What a switch on the way has written into a packet as it left (in-band network telemetry).
+// In-band telemetry that a switch on the path writes into a packet when it leaves.
 typedef struct {
   // When.
   uint64_t time_ps;
@@ -239,7 +239,7 @@ typedef struct {
   uint64_t acknowledged;
   // The byte sent next: the first never sent, or after going back one that is sent again.
   uint64_t sent;
-  // What the hops have written into the packet, in order; may be null where they write nothing.
+  // Telemetry of the hops, in order; may be null if they write none.
   const unpause_hop *hops;
   // How many, at most `UNPAUSE_MOST_HOPS`.
   size_t hop_count;
@@ -254,7 +254,7 @@ typedef struct {
   uint64_t opaque[32];
 } unpause_congestion_point;
 
-// What a congestion point needs to know of a packet.
+// The properties of a packet that a congestion point reads.
 typedef struct {
   // When it entered the queue.
   uint64_t enqueued_at_ps;
@@ -272,7 +272,7 @@ typedef struct {
   uint32_t packets;
 } unpause_queue;
 
-// What to do with the packet at hand.
+// The decision about the current packet.
 typedef struct {
   // An `unpause_verdict_kind`.
   uint32_t kind;
@@ -385,7 +385,7 @@ typedef struct {
   uint64_t bytes;
   // Bytes in flight, without those acknowledged.
   uint64_t in_flight;
-  // What the receiver keeps of the window's share that these bytes are, in 255ths; 255: all of it.
+  // Share of the window for these bytes that the receiver leaves to the sender, in 255ths; 255: all of it.
   uint8_t kept;
   // The packet that caused it was marked.
   bool marked;
@@ -620,7 +620,7 @@ unpause_status unpause_spraying_create(unpause_spraying *spraying,
 // The entropy value of the packet that is sent next, below the number of paths.
 unpause_status unpause_spraying_next(unpause_spraying *spraying, uint64_t now_ps, uint16_t *value);
 
-// What came back, an `unpause_echo`, of a packet of this value.
+// Reports the echo (an `unpause_echo`) of a packet with this value.
 unpause_status unpause_spraying_on_echo(unpause_spraying *spraying,
                                         uint64_t now_ps,
                                         uint16_t value,

@@ -14,15 +14,15 @@ use crate::storage::{Storage, change, create, look};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum unpause_kind {
-    /// What a switch queue does to a packet.
+    /// Marks, drops or reports packets at a switch queue.
     CongestionPoint,
-    /// What the receiver of a flow says back.
+    /// Feedback from the receiver of a flow to its sender.
     NotificationPoint,
     /// How the sender of a flow sets its rate and its window.
     CongestionControl,
     /// Who may transmit at all: PFC.
     FlowControl,
-    /// What path each packet of a flow takes.
+    /// The path of each packet of a flow.
     Spraying,
     /// How the sender of a sprayed flow sets its window: NSCC.
     SprayedWindow,

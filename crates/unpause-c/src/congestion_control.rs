@@ -11,7 +11,7 @@ use crate::notification::unpause_notification;
 use crate::status::{guard, read, room, unpause_status};
 use crate::storage::{Storage, change, create, look};
 
-/// What a switch on the way has written into a packet as it left (in-band network telemetry).
+/// In-band telemetry that a switch on the path writes into a packet when it leaves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_hop {
@@ -48,7 +48,7 @@ pub struct unpause_ack {
     pub acknowledged: u64,
     /// The byte sent next: the first never sent, or after going back one that is sent again.
     pub sent: u64,
-    /// What the hops have written into the packet, in order; may be null where they write nothing.
+    /// Telemetry of the hops, in order; may be null if they write none.
     pub hops: *const unpause_hop,
     /// How many, at most `UNPAUSE_MOST_HOPS`.
     pub hop_count: usize,

@@ -11,7 +11,7 @@ use crate::notification::unpause_notification;
 use crate::status::{read, room, unpause_status};
 use crate::storage::{Storage, change, create, look};
 
-/// What a congestion point needs to know of a packet.
+/// The properties of a packet that a congestion point reads.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_packet {
@@ -33,7 +33,7 @@ pub struct unpause_queue {
     pub packets: u32,
 }
 
-/// What to do with the packet at hand.
+/// The decision about the current packet.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum unpause_verdict_kind {
@@ -48,7 +48,7 @@ pub enum unpause_verdict_kind {
     Notify,
 }
 
-/// What to do with the packet at hand.
+/// The decision about the current packet.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct unpause_verdict {

@@ -11,8 +11,8 @@
 //!
 //! # Safety
 //!
-//! What every function asks for: a pointer is null, which is answered, or leads to a value of its type (for
-//! results, to room for one) that nobody else uses during the call; a string ends with a zero.
+//! Every function requires the same: a pointer is null, which is reported, or points to a value of its type (for
+//! results, to space for one) that nothing else uses during the call; a string ends with a zero.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(clippy::undocumented_unsafe_blocks)]
 #![allow(non_camel_case_types, reason = "the names are C's")]

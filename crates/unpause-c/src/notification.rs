@@ -11,7 +11,7 @@ use crate::storage::{Storage, change, create, look};
 /// Later than everything: a timer that is off, a round-trip time that was not measured.
 pub const UNPAUSE_NEVER: u64 = u64::MAX;
 
-/// What a message to the sender of a flow says.
+/// The content of a notification to the sender of a flow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum unpause_notification_kind {

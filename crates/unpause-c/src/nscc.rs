@@ -19,7 +19,7 @@ pub struct unpause_nscc_ack {
     pub bytes: u64,
     /// Bytes in flight, without those acknowledged.
     pub in_flight: u64,
-    /// What the receiver keeps of the window's share that these bytes are, in 255ths; 255: all of it.
+    /// Share of the window for these bytes that the receiver leaves to the sender, in 255ths; 255: all of it.
     pub kept: u8,
     /// The packet that caused it was marked.
     pub marked: bool,

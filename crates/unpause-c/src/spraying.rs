@@ -76,7 +76,7 @@ pub unsafe extern "C" fn unpause_spraying_next(
     }
 }
 
-/// What came back, an `unpause_echo`, of a packet of this value.
+/// Reports the echo (an `unpause_echo`) of a packet with this value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unpause_spraying_on_echo(
     spraying: *mut unpause_spraying,

@@ -1,11 +1,11 @@
-//! What went wrong, and the wall that panics do not pass.
+//! Status codes, and the barrier that stops panics.
 
 use core::ffi::{CStr, c_char};
 #[cfg(feature = "std")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a call has come to. Where it is not `UNPAUSE_STATUS_OK`, nothing has changed and no result was
-/// written, but for `UNPAUSE_STATUS_PANIC`.
+/// The result of a call. If it is not `UNPAUSE_STATUS_OK`, nothing has changed and no result was written,
+/// except after `UNPAUSE_STATUS_PANIC`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -99,7 +99,7 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), unpause_status>) -> unpaus
     }
 }
 
-/// What `pointer` leads to.
+/// Reads the value behind `pointer`.
 ///
 /// # Safety
 /// As the crate says.

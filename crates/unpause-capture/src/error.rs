@@ -1,4 +1,4 @@
-//! What goes wrong with captures.
+//! Errors in captures.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub enum Error {
     Frame {
         /// Row of the table, from 0.
         row: usize,
-        /// What does not fit.
+        /// Why it does not fit.
         reason: unpause_wire::Error,
     },
     /// A packet that no frame of RoCEv2 says.
@@ -26,13 +26,13 @@ pub enum Error {
     NoFrame {
         /// Row of the table, from 0.
         row: usize,
-        /// What the packet is.
+        /// The kind of packet.
         kind: String,
     },
     /// The file is no capture.
     #[error("it is no pcap or pcapng file: {found}")]
     NoCapture {
-        /// What it is, as far as can be told.
+        /// The format found instead, as far as it can be recognised.
         found: String,
     },
     /// The capture is damaged, or of an unknown kind.
@@ -40,7 +40,7 @@ pub enum Error {
     Capture {
         /// Number of the packet that was being read, from 1, as Wireshark counts.
         packet: usize,
-        /// What was found.
+        /// Description of the fault.
         reason: String,
     },
     /// The capture has no flow.

@@ -161,7 +161,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// What the simulator knows of a packet and a capture cannot say.
+/// The facts about a packet that a capture has no field for.
 fn comment(row: &Row<'_>) -> String {
     let mut parts = vec![format!("{}, {} B as simulated", row.kind, row.frame_bytes)];
     if row.kind != "pfc" {

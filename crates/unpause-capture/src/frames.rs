@@ -1,4 +1,4 @@
-//! What a packet of a run looks like on a wire.
+//! Packets of a run as frames.
 //!
 //! A packet gets the headers that its kind has by its standard. They may be more or fewer bytes than the
 //! scenario counts for them (`header_bytes`); the payload is exact, so that what a reader of the
@@ -18,13 +18,13 @@ use unpause_wire::{
 pub const TCP_PORT: u16 = 5001;
 /// Destination port of UDP: that of iperf 2, too.
 pub const UDP_PORT: u16 = 5001;
-/// What a flow carries.
+/// The payload of every data packet: zeros.
 static PAYLOAD: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
 /// A packet, as far as headers say it. Nodes are numbered from 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
-    /// What it is.
+    /// The kind of packet.
     pub kind: PacketKind,
     /// Priority.
     pub priority: u8,
@@ -54,9 +54,9 @@ pub struct Described {
     pub ece: bool,
     /// UDP's source port, or that of the TCP flow's sender.
     pub source_port: u16,
-    /// What a CNP or CNM says.
+    /// The content of a CNP or CNM.
     pub notification: Option<Notification>,
-    /// What a PFC frame says: bit p set for priority p, and for how many quanta to stop.
+    /// The content of a PFC frame: bit p is set for priority p; the pause time in quanta.
     pub pfc: Option<(u8, u16)>,
 }
 

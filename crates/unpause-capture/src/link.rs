@@ -1,4 +1,4 @@
-//! What lies below IP in a capture.
+//! The layers below IP in a capture.
 
 use etherparse::{EtherType, LaxSlicedPacket, VlanSlice};
 use pcap_file::DataLink;
@@ -8,7 +8,7 @@ pub(crate) struct Network<'a> {
     pub packet: LaxSlicedPacket<'a>,
     /// Priority code point of the outermost 802.1Q tag.
     pub pcp: Option<u8>,
-    /// What tells views of one interface apart: the interface of a Linux-cooked capture of "any".
+    /// Distinguishes views of one interface: the interface index in a Linux-cooked capture of "any".
     pub interface: u32,
 }
 

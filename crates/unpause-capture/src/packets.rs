@@ -100,7 +100,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What its headers say; `flow_dst` is where the data of its flow go.
+    /// The headers of the packet; `flow_dst` is the destination of the flow's data.
     pub(crate) fn describe(&self, flow_dst: &str, addresses: &Addresses) -> Described {
         let (kind, notification) = self.meaning();
         let pfc = self.pause_priorities.zip(self.pause_quanta);

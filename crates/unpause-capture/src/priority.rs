@@ -22,7 +22,7 @@ pub enum PriorityFrom {
     Map(Box<[u8; 64]>),
 }
 
-/// What the first packet of a flow says.
+/// The priority fields of a flow's first packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class {
     pub dscp: u8,

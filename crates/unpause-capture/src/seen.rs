@@ -1,4 +1,4 @@
-//! What a frame has to do with flows.
+//! The flow that a frame belongs to.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::link::network;
 use crate::priority::Class;
 use crate::roce::roce;
 
-/// What packets of one flow have in common.
+/// The fields that all packets of one flow share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub src: IpAddr,
@@ -21,7 +21,7 @@ pub(crate) struct Key {
     pub qp: u32,
 }
 
-/// What identifies a packet with data.
+/// Identifies a data packet.
 pub(crate) type Identity = (Key, PacketNumber);
 
 /// IP's identification, payload, and RoCEv2's opcode and packet sequence number, or UDP's checksum.
@@ -45,7 +45,7 @@ pub(crate) struct Seen {
     pub sequence: Option<u32>,
 }
 
-/// What a frame has to do with a flow; none if it carries no data of one. Frames may be cut off: lengths are
+/// The flow and the data of a frame; none if it carries no data of a flow. Frames may be truncated: lengths are
 /// those that headers state.
 pub(crate) fn seen(link: DataLink, data: &[u8]) -> Option<Seen> {
     let network = network(link, data)?;
@@ -110,7 +110,7 @@ pub(crate) fn is_fragment(link: DataLink, data: &[u8]) -> bool {
         .is_some_and(|payload| payload.fragmented)
 }
 
-/// What an IP header says.
+/// The fields of an IP header that are used here.
 struct Ip {
     src: IpAddr,
     dst: IpAddr,

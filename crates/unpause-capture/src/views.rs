@@ -1,7 +1,7 @@
 //! One packet, seen at several interfaces.
 //!
-//! What an interface shows twice has been sent twice. So a packet has been sent as often as the interface that
-//! has seen it most often says; what others show are further views of the same.
+//! A packet that one interface shows twice was sent twice. So a packet was sent as often as the interface that
+//! saw it most often shows it; the other interfaces show further views of it.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;

@@ -79,7 +79,7 @@ fn read_flows(bytes: impl std::io::Read, idle: Duration) -> Result<Flows, Error>
     Reader { idle, priority }.read(bytes)
 }
 
-/// What is in a capture: names of interfaces, and packets.
+/// Reads a capture: names of interfaces, and packets.
 fn read(bytes: &[u8]) -> (Vec<String>, Vec<(u128, Vec<u8>)>) {
     let mut reader = PcapNgReader::new(bytes).expect("a capture");
     let (mut interfaces, mut packets) = (Vec::new(), Vec::new());
@@ -137,7 +137,7 @@ fn every_frame_of_a_run_is_sound() {
     assert!(kinds.iter().all(|&count| count > 0), "{kinds:?}");
 }
 
-/// What hosts sent is what the table of flows says.
+/// The packets that hosts sent match the table of flows.
 #[test]
 fn a_capture_gives_its_flows_back() {
     // Every packet passes two ports that are traced.

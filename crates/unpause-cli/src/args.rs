@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 mod cache;
 mod compare;
@@ -192,7 +192,7 @@ pub struct Testbed {
     /// Override the duration, such as 20ms.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Time>,
-    /// What carries the frames.
+    /// The links that carry the frames.
     #[arg(long, value_enum, default_value = "veth")]
     pub links: Links,
     /// Run in real time with a thread per node, instead of in lock step in simulated time.
@@ -291,7 +291,7 @@ Examples:
 pub struct Init {
     /// File to write [default: standard output].
     pub file: Option<PathBuf>,
-    /// What to start from.
+    /// The template to start from.
     #[arg(long, short, value_name = "NAME", default_value = "incast")]
     pub template: Template,
     /// Replace an existing file.

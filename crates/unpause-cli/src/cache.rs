@@ -62,7 +62,7 @@ pub fn cache(args: &args::Cache) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is said of runs that were not simulated; nothing of none.
+/// The note on runs that were taken from the cache; empty if there are none.
 pub fn reused(cache: Option<&Cache>, runs: usize) -> String {
     match cache.map_or(0, Cache::reused) {
         0 => String::new(),

@@ -81,7 +81,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
     Ok(u8::from(failed > 0))
 }
 
-/// What files say of the jobs of a scenario's first run.
+/// Facts about the jobs of a scenario's first run that are read from files.
 fn programs(scenario: &Scenario) -> impl Iterator<Item = Value> {
     let run = &scenario.runs()[0];
     run.config.jobs.iter().filter_map(|job| {
@@ -96,13 +96,13 @@ fn programs(scenario: &Scenario) -> impl Iterator<Item = Value> {
     })
 }
 
-/// What a scenario takes, if that is much: nobody should start by mistake what takes hours.
+/// The cost of a scenario if it is large, so that nobody starts a run of hours by mistake.
 fn of_long(scenario: &Scenario) -> Option<Cost> {
     let runs = costs(scenario, &Options::default(), Effort::Quick).ok()?;
     Some(Cost::of_all(&runs)).filter(|cost| cost::is_long(cost, runs.len()))
 }
 
-/// What a sound scenario would run.
+/// The line for a valid scenario: its runs and its size.
 fn sound(file: &str, scenario: &Scenario) -> String {
     let runs = scenario.runs();
     let first = &runs[0];

@@ -26,7 +26,7 @@ pub fn explain(errors: &[Error], form: Form) -> u8 {
     1
 }
 
-/// What programs read of errors.
+/// Errors as JSON, for programs.
 pub fn as_json(errors: &[Error]) -> Value {
     let one = |error: &Error| {
         let place = error.location();

@@ -1,4 +1,4 @@
-//! What runs take, said before they start, and refused where it is more than there is.
+//! The cost of runs, printed before they start, and refused if it exceeds the machine.
 
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use unpause_scenario::{Error, Scenario};
 
 /// Standard input.
 const INPUT: &str = "-";
-/// What it is called in messages; relative paths in it start at the working directory.
+/// The name of standard input in messages; relative paths in it start at the working directory.
 const INPUT_NAME: &str = "stdin.toml";
 
 /// The files that `paths` name: a directory stands for the scenarios below it.

@@ -1,4 +1,4 @@
-//! What importers of scenarios say of what they have read.
+//! Messages of importers about the files they read.
 
 use std::path::Path;
 

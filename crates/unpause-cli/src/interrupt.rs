@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM at any moment: a line, and the exit code that shells expect.
 //!
-//! What can end in order asks [`interrupted`] and does; everything else ends at once, and so does
+//! Code that can end in order asks [`interrupted`]; everything else ends at once, and so does
 //! anything at the second signal.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};

@@ -47,7 +47,7 @@ pub fn lint(args: &Lint) -> Result<u8, Errors> {
     Ok(code)
 }
 
-/// What is no JSON, at its place.
+/// A syntax error of a JSON file, at its position.
 pub fn failed(error: FileError) -> Error {
     match error {
         FileError::Io { path, reason } => Error::io("read", &path, reason),
@@ -58,7 +58,7 @@ pub fn failed(error: FileError) -> Error {
     }
 }
 
-/// What headroom a cable needs: the least by IEEE's terms, the most, and what SONiC's script says if it has the speed.
+/// The headroom that a cable needs: the least by IEEE's terms, the most, and that of SONiC's script if it knows the speed.
 fn needs(db: &ConfigDb, cable: &Cable) -> Vec<Need> {
     let lossless_mtu = db.lossless_mtu.as_ref().map(|mtu| mtu.value);
     let small = db.small_packets.as_ref();

@@ -28,7 +28,7 @@ struct Item {
     keys: Vec<Line>,
 }
 
-/// What is said of `name`, from a column on.
+/// The description of `name`, from a column on.
 struct Line {
     name: String,
     column: usize,
@@ -290,7 +290,7 @@ fn find(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a directory holds; nothing if it cannot be read.
+/// The entries of a directory; empty if it cannot be read.
 fn sorted(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

@@ -34,7 +34,7 @@ pub struct Bars {
 }
 
 struct State {
-    /// What share of all work each run is.
+    /// The share of each run in all work.
     shares: Vec<f64>,
     /// How much of each is done, and its line if it has one.
     runs: Vec<Run>,

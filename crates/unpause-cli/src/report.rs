@@ -1,4 +1,4 @@
-//! What the Python package does: figures and the HTML report, sweeps, reproductions.
+//! Commands that the Python package runs: figures and the HTML report, sweeps, reproductions.
 
 use std::ffi::OsString;
 use std::path::Path;

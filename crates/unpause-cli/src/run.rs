@@ -200,7 +200,7 @@ fn tell(text: &str) {
     write_error(&text::wrapped(text, text::columns()));
 }
 
-/// What of a scenario is to be run, and how.
+/// The options of a run, from the command line.
 pub fn options(args: &Run) -> Options {
     Options {
         schemes: args.schemes.clone(),
@@ -223,7 +223,7 @@ fn place_of(args: &Run, file: &Path) -> Result<Place, Error> {
     Place::take(&directory)
 }
 
-/// What a result comes to, as text.
+/// The summary of a result, as text.
 pub fn summary(scenario: &Scenario, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
     runs_of(scenario.title(), outcome, runs, say) + &warned(outcome, runs, say)
 }
@@ -235,7 +235,7 @@ fn runs_of(title: Option<&str>, outcome: &Outcome, runs: &[Summary], say: Say) -
     title + &text::summary_table(&[part], text::columns(), say.verbose)
 }
 
-/// What is odd about them.
+/// Warnings about the runs.
 fn warned(outcome: &Outcome, runs: &[Summary], say: Say) -> String {
     let said = warnings::text(&outcome.warnings, runs, say.verbose);
     text::wrapped(&said, text::columns())

@@ -62,7 +62,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
     real(a) == real(b)
 }
 
-/// What happened to what was there; nothing if there was nothing.
+/// The note on an earlier result in the directory; empty if there was none.
 pub fn replaced(before: &Before) -> String {
     let mut text = String::new();
     if let Some(old) = &before.replaced {

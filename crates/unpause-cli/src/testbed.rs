@@ -152,7 +152,7 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
     })
 }
 
-/// What to run of the scenario.
+/// The options of the runs.
 fn options(args: &Testbed) -> Options {
     Options {
         schemes: args.schemes.clone(),
@@ -332,7 +332,7 @@ mod veth {
         Veth::new(&run.config, split)
     }
 
-    /// What helps.
+    /// Advice.
     pub fn help(unable: &Unable) -> &'static str {
         match unable {
             Unable::Capabilities(_) => {
@@ -372,7 +372,7 @@ fn try_veth(run: &Run, wires: &[String]) -> Result<(), Error> {
     })
 }
 
-/// What all runs came to.
+/// The totals of all runs.
 fn total(args: &Testbed, sum: &Tally) -> String {
     let over = match args.links {
         Links::Veth => "virtual Ethernet",
@@ -394,7 +394,7 @@ fn total(args: &Testbed, sum: &Tally) -> String {
     )
 }
 
-/// What went wrong with the frames of a run.
+/// The faults in the frames of a run.
 fn faults(run: &Run, label: &str, tally: &Tally) -> String {
     let mut lines = String::new();
     for ((port, kind), (count, first)) in &tally.refused {

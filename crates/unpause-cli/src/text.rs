@@ -10,7 +10,7 @@ use unpause_scenario::{Summary, Timing, count};
 /// Name of a result, its runs, and how long they took.
 pub type Part<'a> = (Option<&'a str>, &'a [Summary], &'a [Timing]);
 
-/// What is measured of a run, and where the name breaks.
+/// The statistics of a run, and where the name breaks.
 const MEASURES: [&str; 15] = [
     "flows\ndone",
     "iteration\nmean",
@@ -223,7 +223,7 @@ impl Grid {
     }
 }
 
-/// What a run is of, but for its seed.
+/// The scheme and the swept values of a run, without its seed.
 fn point_of(run: &Summary) -> (&str, Vec<(&str, u64)>) {
     let values = run.values.iter();
     let values = values.map(|(name, value)| (name.as_str(), value.value.to_bits()));

@@ -1,4 +1,4 @@
-//! What runs have to say to their reader.
+//! Warnings of runs.
 
 use unpause_scenario::{Summary, Warning};
 
@@ -55,7 +55,7 @@ pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
     text
 }
 
-/// What is said in one sentence.
+/// The content of one sentence.
 struct Said<'a> {
     schemes: Vec<&'a str>,
     /// The schemes as text.

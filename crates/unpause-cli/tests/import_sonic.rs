@@ -11,7 +11,7 @@ const LEAVES: [&str; 2] = [
 ];
 const SPINE: &str = include_str!("../../../examples/sonic/spine0.json");
 
-/// What it said, on both outputs, and its exit code.
+/// Runs the command; returns both outputs and the exit code.
 fn unpause(directory: &Path, args: &[&str]) -> (String, i32) {
     let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
         .args(args)
@@ -98,7 +98,7 @@ fn switches_are_linked_by_their_neighbours_and_the_fabric_runs() {
     assert_eq!(unpause(place.path(), &args).1, 1);
 }
 
-/// What is changed in which file, and what is said of it.
+/// Changes a file, and checks the message about it.
 fn refused(cases: &[(usize, &str, &str, &str)]) {
     for (file, from, to, expected) in cases {
         let mut files = three();

@@ -7,7 +7,7 @@ use std::process::Command;
 /// The stand-in for the base RTTs of the ECN# paper's simulations.
 const RTTS: &str = "0:80us,50:120us,75:160us,90:220us,100:240us";
 
-/// What it said, on both outputs, and whether it succeeded.
+/// Runs the command; returns both outputs and whether it succeeded.
 fn suggest(directory: &Path, args: &[&str]) -> (String, bool) {
     let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
         .args(["suggest", "ecn", "--rate", "10Gbps"])

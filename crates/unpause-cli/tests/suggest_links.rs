@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What it said, on both outputs, and its exit code.
+/// Runs the command; returns both outputs and the exit code.
 fn suggest(directory: &Path, line: &str) -> (String, i32) {
     let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
         .arg("suggest")
@@ -17,7 +17,7 @@ fn suggest(directory: &Path, line: &str) -> (String, i32) {
     (String::from_utf8_lossy(&said).into_owned(), code)
 }
 
-/// What is said of each line, one below the other; each must end with `code`.
+/// The outputs for each line, one below the other; each must end with `code`.
 fn transcript(lines: &[&str], code: i32) -> String {
     let place = tempfile::tempdir().unwrap();
     let mut all = String::new();
@@ -123,7 +123,7 @@ fn a_buffer_that_cannot_hold_the_headroom_is_refused() {
     ));
 }
 
-/// What is written can be run.
+/// The written comparison can be run.
 #[test]
 fn a_comparison_is_written_that_runs() {
     for (name, line) in [

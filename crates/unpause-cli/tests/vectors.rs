@@ -100,7 +100,7 @@ fn check(program: &Path, more: &[&str]) -> Output {
     unpause(&arguments)
 }
 
-/// What is asked for: the sender, the receiver and the queue of PCN, and parameters that are none of the defaults.
+/// The arguments: the sender, the receiver and the queue of PCN, and parameters other than the defaults.
 const SENDER: [&str; 3] = ["pcn", "--kind", "congestion-control"];
 const RECEIVER: [&str; 3] = ["pcn", "--kind", "notification-point"];
 const QUEUE: [&str; 3] = ["np-ecn", "--kind", "congestion-point"];

@@ -66,7 +66,7 @@ pub fn derive_show(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     code.into()
 }
 
-/// What an attribute says of a field.
+/// An attribute of a field.
 enum Word {
     Same(Option<TokenStream>),
     Time,
@@ -130,7 +130,7 @@ fn reason(input: ParseStream<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What an attribute says of a type or a variant.
+/// An attribute of a type or a variant.
 enum Whole {
     Refuse,
     Function {
@@ -165,7 +165,7 @@ impl Parse for Whole {
     }
 }
 
-/// What the attributes `show` say.
+/// Parses the attributes `show`.
 fn said<T: Parse>(attributes: &[Attribute]) -> Result<Vec<T>> {
     let ours = attributes.iter().filter(|it| it.path().is_ident("show"));
     ours.map(|it| it.parse_args()).collect()
@@ -227,7 +227,7 @@ impl Shown {
     }
 }
 
-/// What is said of a field; it is an error to say nothing.
+/// The attributes of a field; none is an error.
 fn words(field: &Field, name: &Ident) -> Result<Vec<Word>> {
     let words = said(&field.attrs)?;
     let skips = words.iter().any(|it| matches!(it, Word::Skip));

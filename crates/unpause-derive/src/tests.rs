@@ -1,6 +1,6 @@
 use super::*;
 
-/// What the compiler says of a type.
+/// The compiler's message for a type.
 fn fault(code: TokenStream) -> String {
     let input = syn::parse2(code).expect("a type");
     let faults = expand(&input).expect_err("a fault").into_iter();

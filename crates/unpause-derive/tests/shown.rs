@@ -1,4 +1,4 @@
-//! What a visitor hears of states whose `Show` is derived.
+//! The calls that a visitor gets from states whose `Show` is derived.
 
 use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::{Rate, Time};

@@ -35,7 +35,7 @@ const NAMES: [&str; 20] = [
     ".unpause/new-1",
 ];
 
-/// What a `report.json` and a `remove.json` may name.
+/// Lists of names that a `report.json` and a `remove.json` may contain.
 const LISTS: [&str; 3] = [
     r#"["figures/canary", "../outside/canary", "/etc/passwd", "csv/canary"]"#,
     r#"{"files": ["figures/canary", "../outside/canary", "figures/../../outside/canary"]}"#,
@@ -148,7 +148,7 @@ fn link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What is below a folder, no link followed.
+/// The files below a folder, without following links.
 fn state(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

@@ -21,7 +21,7 @@ pub mod seeds;
 pub mod simai;
 pub mod testbed;
 
-/// What a target does with an input: panics if something is not as it must be.
+/// A target: panics if an input violates a property.
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.

@@ -1,4 +1,4 @@
-//! What every target asks of a message.
+//! Properties that every target requires of a message.
 
 use unpause_scenario::import::FileError;
 

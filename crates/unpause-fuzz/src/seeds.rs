@@ -1,4 +1,4 @@
-//! What a fuzzer starts from: inputs out of the project's own files, and dictionaries of the words in them.
+//! The seeds of a fuzzer: inputs out of the project's own files, and dictionaries of the words in them.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-// What a call has come to. Where it is not `UNPAUSE_NETWORK_STATUS_OK`, nothing has changed, but for
+// The result of a call. If it is not `UNPAUSE_NETWORK_STATUS_OK`, nothing has changed, except after
 // `UNPAUSE_NETWORK_STATUS_PANIC`; `unpause_network_error` says it in words.
 typedef enum {
   // Done.
@@ -51,7 +51,7 @@ typedef struct {
   uint32_t completion;
 } unpause_network_options;
 
-// What is called; null where nothing is to be.
+// A callback; null for none.
 typedef void (*unpause_network_callback)(void *argument);
 
 #ifdef __cplusplus

@@ -7,9 +7,9 @@
 //!
 //! # Safety
 //!
-//! What every function asks for: a pointer is null, which is answered, or leads to a value of its type (for results, to room
-//! for one) that nobody else uses during the call; a string ends with a zero. A callback gets the pointer back that was
-//! handed over with it, which is not looked at.
+//! Every function requires the same: a pointer is null, which is reported, or points to a value of its type (for results,
+//! to space for one) that nothing else uses during the call; a string ends with a zero. A callback gets the pointer that
+//! was registered with it, which is never dereferenced.
 #![allow(non_camel_case_types, reason = "the names are C's")]
 #![allow(clippy::missing_safety_doc, reason = "it is the same for all, above")]
 #![deny(clippy::undocumented_unsafe_blocks)]

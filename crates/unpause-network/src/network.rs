@@ -14,7 +14,7 @@ use crate::status::{Failure, fail};
 use crate::streams::{Key, Streams};
 use crate::unpause_network_status as Status;
 
-/// What is called; null where nothing is to be.
+/// A callback; null for none.
 pub type unpause_network_callback = Option<unsafe extern "C" fn(argument: *mut c_void)>;
 
 /// When a receive is done.
@@ -58,10 +58,10 @@ pub(crate) struct Network {
     session: Session,
     completion: unpause_network_completion,
     streams: Streams<Call>,
-    /// What is called when a message has been acknowledged.
+    /// Callbacks for acknowledged messages.
     sent: BTreeMap<u32, Call>,
     timers: BTreeMap<u64, Call>,
-    /// What is to be called now.
+    /// Callbacks that are due now.
     ready: VecDeque<Call>,
     stopped: bool,
     running: bool,
@@ -246,7 +246,7 @@ impl Network {
         self.timers.insert(timer, call);
     }
 
-    /// What is to be called next; nothing if it is to return.
+    /// The next callback; `None` if the run is to return.
     fn next(&mut self, until: Option<Time>) -> Result<Option<Call>, Failure> {
         loop {
             if self.stopped {

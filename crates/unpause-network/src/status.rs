@@ -1,10 +1,10 @@
-//! What went wrong, and the wall that panics do not pass.
+//! Status codes, and the barrier that stops panics.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a call has come to. Where it is not `UNPAUSE_NETWORK_STATUS_OK`, nothing has changed, but for
+/// The result of a call. If it is not `UNPAUSE_NETWORK_STATUS_OK`, nothing has changed, except after
 /// `UNPAUSE_NETWORK_STATUS_PANIC`; `unpause_network_error` says it in words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ fn close(network: u64) -> unpause_network_status {
     unsafe { unpause_network_close(network, null()) }
 }
 
-/// What callbacks saw.
+/// The observations of callbacks.
 #[derive(Default)]
 struct Seen {
     network: u64,

@@ -13,7 +13,7 @@ use unpause_protocols::congestion_point::ecn_sharp::{EcnSharp, Instantaneous};
 use unpause_protocols::congestion_point::tofino::{Params, TICK, Tofino};
 use unpause_protocols::units::Time;
 
-/// What a trace has shown.
+/// The result of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Packets checked.

@@ -1,4 +1,4 @@
-//! What travels back to the sender of a flow.
+//! Notifications that travel back to the sender of a flow.
 
 /// Feedback of an 802.1Qau congestion notification message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

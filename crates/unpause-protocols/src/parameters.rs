@@ -10,7 +10,7 @@ use crate::units::{Fraction, Rate, Time};
 pub struct Parameter<'a> {
     /// As scenario files and `unpause_config_set` take it.
     pub name: &'static CStr,
-    /// What its number counts.
+    /// The unit of its number.
     pub unit: &'static CStr,
     /// Names of the values 0, 1, …, if it chooses between some.
     pub choices: &'static [&'static CStr],

@@ -1,4 +1,4 @@
-//! What of a state moves on with time, and what stays.
+//! Which parts of a state advance with time, and which stay.
 //!
 //! A run that repeats itself need not be run: if everything is as it was a while ago, but for times that have all
 //! moved on by that while and numbers that have grown, then the same follows again, moved on once more. Who wants to
@@ -51,7 +51,7 @@ impl<T: Show> Show for [T] {
     }
 }
 
-/// What can be shown as a value that has to be what it was.
+/// A value that must be the same in both states.
 pub trait Same {
     /// Shows it, as [`StateVisitor::same`].
     fn show_same<L: StateVisitor>(&self, visitor: &mut L);
@@ -91,7 +91,7 @@ impl Same for Rate {
     }
 }
 
-/// What can be shown as a time.
+/// A value that advances as time does.
 pub trait Moment {
     /// Shows it, as [`StateVisitor::time`].
     fn show_time<L: StateVisitor>(&mut self, visitor: &mut L);
@@ -115,7 +115,7 @@ impl Moment for Option<Time> {
     }
 }
 
-/// What can be shown as a total.
+/// A value that grows by the same amount each period.
 pub trait Total {
     /// Shows it, as [`StateVisitor::total`].
     fn show_total<L: StateVisitor>(&mut self, visitor: &mut L);

@@ -45,7 +45,7 @@ fn a_permutation_leaves_the_window_open() {
     assert_eq!((acks, averages), (490, 84));
 }
 
-/// What the reference was told and had after each event, to the byte and the picosecond.
+/// Replays the events of the reference, and compares its state after each, to the byte and the picosecond.
 fn replay(rows: &str, params: &Params) -> [usize; 3] {
     let mut flow = Nscc::new(params, params.network_rtt);
     let mut events = [0; 3];

@@ -31,7 +31,7 @@ struct Link {
     free_at: Time,
     /// (arrival, acknowledged, ECE, sent), in order.
     acks: VecDeque<(Time, u64, bool, Time)>,
-    /// What the receiver lacks, and what has come early.
+    /// The first byte that the receiver lacks, and the segments that came early.
     lacks: u64,
     early: BTreeSet<u64>,
     /// One packet in so many is lost on its way to the queue.

@@ -13,7 +13,7 @@ pub(crate) struct Lock {
     inner: Mutex<Option<Held>>,
 }
 
-/// What is held goes when this is dropped.
+/// Releases what it holds when it is dropped.
 enum Held {
     Directory { _lock: unpause_scenario::Lock },
     Result { _place: unpause_scenario::Place },

@@ -1,4 +1,4 @@
-//! What a scenario measured, for Python.
+//! The outcome of a scenario, for Python.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::table::Table;
 
-/// What a scenario measured.
+/// The outcome of a scenario.
 #[pyclass(frozen)]
 pub(crate) struct Outcome {
     pub(crate) inner: unpause_scenario::Outcome,
@@ -22,7 +22,7 @@ impl Outcome {
         Ok(Table::new(batch.clone()))
     }
 
-    /// What `manifest.json` says, as JSON.
+    /// The content of `manifest.json`.
     #[getter]
     fn manifest(&self) -> PyResult<String> {
         let manifest = serde_json::to_string(&self.inner.manifest());

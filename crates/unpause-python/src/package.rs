@@ -27,7 +27,7 @@ fn call(py: Python<'_>, module: &str, arguments: &[OsString]) -> PyResult<u8> {
         .extract()
 }
 
-/// What the interpreter would do at the end of a program: 2 for a wrong command line.
+/// The exit code that the interpreter would return: 2 for a wrong command line.
 fn code_of(py: Python<'_>, error: &PyErr) -> u8 {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         eprintln!("interrupted");

@@ -50,7 +50,7 @@ pub(crate) fn run(
     outcome.map_err(|e| errors::to_python(py, &e))
 }
 
-/// What the runs last said.
+/// The last status of each run.
 #[derive(Default)]
 struct Board {
     interrupted: AtomicBool,

@@ -16,7 +16,7 @@ pub struct Flow {
     pub dst: NodeId,
     /// Entropy of ECMP.
     pub source_port: u16,
-    /// What carries it.
+    /// The transport that carries the frames.
     pub transport: Transport,
 }
 

@@ -19,7 +19,7 @@ pub struct LockStep<'c, M> {
     medium: M,
     inner: Sequential,
     tally: Tally,
-    /// What ended the run.
+    /// The error that ended the run.
     failed: Option<String>,
     frame: Vec<u8>,
     sending: Vec<(GlobalPort, Packet)>,
@@ -54,7 +54,7 @@ impl<'c, M: Medium> LockStep<'c, M> {
         })
     }
 
-    /// What it came to.
+    /// The counts of the run.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }

@@ -22,7 +22,7 @@ pub enum Refusal {
     NotOfFlow {
         /// Flow.
         flow: u32,
-        /// What does not fit.
+        /// The setting that does not fit.
         what: &'static str,
     },
     /// PFC that makes no sense.

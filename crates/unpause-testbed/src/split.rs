@@ -15,7 +15,7 @@ pub enum SplitError {
     /// A CIOQ fabric is one node.
     #[error("a CIOQ fabric is one node: what crosses it never leaves the simulator")]
     Cioq,
-    /// What switches write into packets for the congestion control travels beside them.
+    /// Telemetry that switches write into packets travels beside them.
     #[error("what switches write into packets for the congestion control is in no frame")]
     Telemetry,
     /// Pulls and requests to send are no packets of RoCEv2.

@@ -5,7 +5,7 @@ use unpause_wire::fcs;
 
 use crate::refusal::Refusal;
 
-/// What no header of a packet says. It follows the true frame, and a frame check sequence over both follows
+/// The fields of a packet that no header carries. It follows the true frame, and a frame check sequence over both follows
 /// it, as a virtual wire has none of its own. Network byte order:
 ///
 /// | bytes | what |

@@ -11,7 +11,7 @@ use unpause_testbed::{Medium, Memory, Refusal, Tally, Trailer};
 use unpause_wire::{Body, Bth, CnpPayload, Dscp, Ecn, Ethernet, Frame, Ipv4, MacAddress};
 use unpause_wire::{Pfc, RoceBody, fcs, icrc};
 
-/// What is done to a frame: to the bytes themselves, after which it may be made good again.
+/// A change to the bytes of a frame, after which its checksum may be corrected.
 type Change = fn(&mut Vec<u8>);
 
 /// Wires on which somebody else sends, too: behind every hundredth frame its changed copy comes.

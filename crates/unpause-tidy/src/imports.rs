@@ -12,10 +12,10 @@ use syn::{Item, UseTree, Visibility};
 
 use crate::source::Source;
 
-/// What needs what: files by their paths, or rooms.
+/// Dependencies: of files by their paths, or of rooms.
 pub type Needs = BTreeMap<String, BTreeSet<String>>;
 
-/// What a file says of names of its crate.
+/// The names of its crate that a file uses and defines.
 #[derive(Default)]
 struct Names {
     /// Name here, path as written; `*` for all names of that path.
@@ -33,7 +33,7 @@ struct Crate<'a> {
     names: Vec<Names>,
 }
 
-/// What each file of a crate needs of the others.
+/// The files that each file of a crate depends on.
 pub fn needs(sources: &[Source]) -> Needs {
     let all = Crate {
         sources,

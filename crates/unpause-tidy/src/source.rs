@@ -11,7 +11,7 @@ pub struct Source {
     pub module: Vec<String>,
     /// Number of lines.
     pub lines: usize,
-    /// What is in it.
+    /// Its syntax tree.
     pub ast: syn::File,
 }
 

@@ -108,7 +108,7 @@ fn functions_are_short() {
     check("function", MOST_LINES_OF_A_FUNCTION, found);
 }
 
-/// What is committed and not built: no dot folders, no `target`, no `results`.
+/// Collects the symbolic links among committed files: no dot folders, no `target`, no `results`.
 fn links(folder: &Path, name: &str, found: &mut BTreeMap<String, usize>) {
     for entry in fs::read_dir(folder)
         .expect("a folder can be read")

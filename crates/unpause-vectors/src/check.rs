@@ -15,7 +15,7 @@ use crate::script::Case;
 /// Events before the one that differs which a report shows.
 const SHOWN_BEFORE: usize = 3;
 
-/// What was compared without a difference.
+/// Counts of what was compared without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Cases.

@@ -1,4 +1,4 @@
-//! What a mechanism is told, and what it answers: a line of a file of vectors each.
+//! Events and answers of a mechanism: each is a line of a file of vectors.
 //!
 //! Field names have the unit in them. A time of `null` is a timer that is off, or an RTT that was not
 //! measured; a window of `null` is none.
@@ -27,7 +27,7 @@ pub struct Create {
     pub packet_bytes: Option<u32>,
 }
 
-/// What a message to the sender of a flow says.
+/// The content of a notification to the sender of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "notification", rename_all = "kebab-case")]
 pub enum Message {
@@ -101,7 +101,7 @@ impl From<Message> for Option<Notification> {
     }
 }
 
-/// What a switch on the path has written into a packet (in-band telemetry).
+/// In-band telemetry that a switch on the path wrote into a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Hop {
     /// When the packet left.
@@ -114,7 +114,7 @@ pub struct Hop {
     pub rate_bps: u64,
 }
 
-/// What happened.
+/// The event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -178,7 +178,7 @@ pub enum Event {
     Notification {
         /// When.
         now_ps: u64,
-        /// What it says.
+        /// The content.
         #[serde(flatten)]
         message: Message,
     },
@@ -198,7 +198,7 @@ pub enum Event {
         ce: bool,
         /// The window has held the sender back, and no loss is being repaired.
         may_grow: bool,
-        /// What switches wrote, in order.
+        /// Telemetry of the switches, in order.
         hops: Vec<Hop>,
     },
     /// Congestion control: bytes were sent.
@@ -275,7 +275,7 @@ pub enum Event {
         bytes: u64,
         /// That packet was marked.
         ce: bool,
-        /// What the receiver keeps of these bytes, in 255ths.
+        /// Share of these bytes that the receiver leaves to the sender, in 255ths.
         kept_255ths: u8,
         /// Bytes in flight, without those acknowledged.
         in_flight_bytes: u64,
@@ -300,7 +300,7 @@ pub enum Event {
     },
 }
 
-/// What the mechanism answers.
+/// The answer of a mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {

@@ -92,7 +92,7 @@ pub(crate) fn of_words(text: &str) -> Result<Map<String, Value>, String> {
     Ok(fields)
 }
 
-/// What stands on the first line of a case.
+/// The first line of a case.
 #[derive(Serialize)]
 struct Begun<'a> {
     event: &'static str,
@@ -105,7 +105,7 @@ struct Begun<'a> {
     expect: Option<&'a Answer>,
 }
 
-/// What stands on the others.
+/// Any further line of a case.
 #[derive(Serialize)]
 struct Happened<'a> {
     #[serde(flatten)]
@@ -131,7 +131,7 @@ impl Case {
 }
 
 impl Line {
-    /// What happened, with the answer if `expect`.
+    /// The event as text, with the answer if `expect`.
     pub(crate) fn text(&self, form: Form, expect: bool) -> String {
         let happened = Happened {
             event: &self.event,

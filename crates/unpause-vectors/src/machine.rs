@@ -31,7 +31,7 @@ impl Draws {
         }
     }
 
-    /// What was drawn since the last call.
+    /// Takes the numbers drawn since the last call.
     pub fn take(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.drawn)
     }
@@ -61,7 +61,7 @@ impl TryRng for Draws {
     }
 }
 
-/// What a mechanism is at, and which side of it: PFC has two.
+/// The position of a mechanism, and its side: PFC has two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// It has one.
@@ -75,7 +75,7 @@ pub enum Side {
 /// A state machine of any kind.
 pub struct Machine {
     state: State,
-    /// What it draws from.
+    /// The source of its random numbers.
     pub draws: Draws,
 }
 
@@ -132,7 +132,7 @@ impl Machine {
         Self { state, draws }
     }
 
-    /// What it allows before anything has happened.
+    /// The answer before any event.
     pub fn at_first(&self) -> Answer {
         match &self.state {
             State::CongestionPoint(_) | State::Spraying(_) => Answer::Nothing {},

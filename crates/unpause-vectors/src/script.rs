@@ -14,7 +14,7 @@ use crate::named::every_of;
 pub const LINE_RATE_BPS: u64 = 40_000_000_000;
 /// Payload of a full packet in all cases.
 pub const PACKET_BYTES: u32 = 1000;
-/// What mechanisms draw follows from it.
+/// The seed of the random numbers that mechanisms draw.
 const SEED: u64 = 1;
 
 /// Instants at which cases begin, and what is special about them.
@@ -33,26 +33,26 @@ pub const BEGINNINGS: [(&str, u64); 3] = [
 /// An event and what the mechanism does.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// The 32-bit numbers that the mechanism drew for it, uniform in 0 to 2^32 - 1, in order.
     pub draws: Vec<u32>,
-    /// What it answered.
+    /// The answer.
     pub answer: Answer,
 }
 
 /// A mechanism from its start on.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it is about.
+    /// The subject of the case.
     pub name: String,
     /// The mechanism.
     pub create: Create,
-    /// What it drew at its start.
+    /// The random numbers drawn at the start.
     pub draws: Vec<u32>,
-    /// What it allows at its start.
+    /// The answer at the start.
     pub answer: Answer,
-    /// What follows.
+    /// The events that follow.
     pub lines: Vec<Line>,
 }
 
@@ -102,7 +102,7 @@ impl Script {
         self.answer()
     }
 
-    /// What the mechanism answered last.
+    /// The last answer of the mechanism.
     pub fn answer(&self) -> &Answer {
         let last = self.case.lines.last();
         last.map_or(&self.case.answer, |line| &line.answer)

@@ -1,16 +1,16 @@
-//! What a check found wrong with a scenario.
+//! A violation that a check found.
 
-/// What a check found.
+/// A violation that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// Which check: it stays the same while a scenario is shrunk.
     pub check: String,
-    /// What broke, in one line.
+    /// The violation, in one line.
     pub what: String,
 }
 
 impl Broken {
-    /// What a check found.
+    /// A violation that a check found.
     pub fn new(check: &str, what: impl Into<String>) -> Self {
         Self {
             check: check.to_owned(),

@@ -13,7 +13,7 @@ use crate::generate::generate;
 use crate::judge::{Cost, Scope, Verdict, guarded, judge};
 use crate::shrink::shrink;
 
-/// What to run.
+/// The plan of a campaign.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The first seed.
@@ -35,11 +35,11 @@ pub struct Plan {
 pub struct Summary {
     /// Scenarios judged, refused ones included.
     pub seeds: u64,
-    /// What refused scenarios say, digits aside: how often, and one seed.
+    /// Messages of refused scenarios, without digits: how often, and one seed.
     pub refused: BTreeMap<String, (u64, u64)>,
     /// Scenarios larger than what is run.
     pub too_large: Vec<u64>,
-    /// What was run.
+    /// The work of the campaign.
     pub cost: Cost,
     /// Seeds with a run on this many threads.
     pub threads: BTreeMap<usize, u64>,
@@ -58,7 +58,7 @@ pub struct Summary {
 /// does use the CPU.
 const STUCK: Duration = Duration::from_secs(100);
 
-/// What a job is at: a seed, and the CPU time of the process when it began.
+/// The current seed of a job, and the CPU time of the process when it began.
 type Slot = Mutex<Option<(u64, Duration)>>;
 
 /// Judges all seeds, or as many as can be until `stop` or the plan's time.

@@ -10,7 +10,7 @@ use unpause_scenario::{Error, Scenario};
 /// A scenario file and the files that it names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What it was made from.
+    /// The seed that generated it.
     pub seed: u64,
     /// The scenario file.
     pub document: Table,
@@ -29,7 +29,7 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// What the scenario file's reader says.
+    /// Compiles the scenario file.
     pub fn compile(&self, directory: &Path) -> Result<Scenario, Error> {
         self.write_files(directory)
             .map_err(|error| Error::io("write", directory, error))?;

@@ -1,4 +1,4 @@
-//! What a scenario has in it, so that what never comes is seen.
+//! The features of a scenario, so that features that never occur are noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ fn is_choice(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// What a summary says of coverage: features that choose among names, with seeds in 100.
+/// The summary of coverage: features that choose among names, with seeds in 100.
 const SHOWN: [(&str, &[&str]); 8] = [
     ("builders", &["topology.builder"]),
     (
@@ -152,7 +152,7 @@ mod tests {
         coverage
     }
 
-    /// What the scenario file knows comes: a builder, a kind or a mechanism that is new fails here
+    /// Everything that scenario files can contain is generated: a new builder, kind or mechanism fails here
     /// until the generator knows it.
     #[test]
     fn every_builder_kind_mechanism_and_key_comes() {

@@ -31,7 +31,7 @@ pub enum Verdict {
     Broken(Broken),
 }
 
-/// What was run.
+/// The work of the campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Runs, those on several threads and with other probes included.
@@ -61,7 +61,7 @@ const THREADED: u64 = 4;
 pub enum Scope<'a> {
     /// All checks of results; one other number of threads, tables and keys by the seed.
     Sample,
-    /// What this check needs, and that in full.
+    /// Everything that this check needs, in full.
     Only(&'a str),
 }
 
@@ -404,7 +404,7 @@ fn tables(scenario: &Scenario, cost: &mut Cost) -> Result<(), String> {
     Ok(())
 }
 
-/// What the thread that panicked last said, with the place.
+/// The message of the last panic, with its position.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// How many threads are in [`guarded`]: other panics are told as ever.

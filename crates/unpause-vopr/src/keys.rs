@@ -265,7 +265,7 @@ fn alike(value: &Value) -> Vec<Value> {
     }
 }
 
-/// What a document has at a path.
+/// The value of a document at a path.
 fn find<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
     rest.iter()

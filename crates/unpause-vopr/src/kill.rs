@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::dice::Dice;
 
-/// What to kill, and how often.
+/// The plan: which programs to kill, and how often.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Where moments come from.
@@ -44,7 +44,7 @@ pub struct Summary {
     pub sweeps: (u64, u64),
     /// Why no sweeps were killed.
     pub no_sweeps: Option<String>,
-    /// What broke.
+    /// The violations.
     pub failed: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ ports = ['*->*']
 packets = ['*->*']
 ";
 
-/// What is in a result directory, by name.
+/// The files of a result directory, by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Kills runs and sweeps.
@@ -103,7 +103,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> io::Result<Summary> {
     Ok(summary)
 }
 
-/// What an undisturbed run leaves.
+/// The result of an undisturbed run.
 struct Undisturbed {
     one: Files,
     /// The same again, to see what differs from run to run.

@@ -83,10 +83,10 @@ enum Command {
     Judge {
         /// The file; files that it names are beside it.
         file: PathBuf,
-        /// What chooses the checks that not every seed has.
+        /// The seed that chooses among checks that not every seed runs.
         #[arg(long, default_value_t = 0)]
         seed: u64,
-        /// What this check needs, in full.
+        /// Run this check only, in full.
         #[arg(long)]
         check: Option<String>,
     },

@@ -29,11 +29,11 @@ const AS_IT_IS: u64 = 500;
 #[derive(Clone, Debug)]
 struct Mutation {
     name: String,
-    /// What breaks, in a sentence.
+    /// The fault, in a sentence.
     what: String,
     /// A text that stands once in the engine, whatever its white space.
     find: String,
-    /// What takes its place; `MUTATED` is true when the mutation is on.
+    /// The replacement; `MUTATED` is true when the mutation is on.
     replace: String,
 }
 
@@ -153,7 +153,7 @@ fn build(root: &Path, mutations: &[Mutation], directory: &Path) -> io::Result<Pa
     }
 }
 
-/// What tells the mutated crates which mutation is on.
+/// The switch that selects the mutation in the mutated crates.
 fn switch() -> String {
     format!(
         "

@@ -65,9 +65,9 @@ pub enum Error {
     Checksum {
         /// Which layer.
         layer: Layer,
-        /// What the frame says.
+        /// The value in the frame.
         found: u32,
-        /// What its bytes give.
+        /// The value computed from its bytes.
         expected: u32,
     },
     /// A field has a value that is malformed, or that this crate does not speak.
@@ -82,7 +82,7 @@ pub enum Error {
     },
 }
 
-/// What parsing and building return.
+/// The result of parsing and building.
 pub type Result<T> = core::result::Result<T, Error>;
 
 /// A value that is malformed, or not spoken here.

@@ -36,7 +36,7 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// What an Ethernet frame carries.
+/// The EtherType: the protocol that an Ethernet frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EtherType(pub u16);
 

@@ -9,7 +9,7 @@ use crate::roce::{Bth, ROCE_PORT, RoceBody, icrc};
 use crate::tcp::Tcp;
 use crate::udp::Udp;
 
-/// What a frame carries.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Body<'a> {
     /// 802.3x PAUSE.
@@ -26,7 +26,7 @@ pub enum Body<'a> {
         source_port: u16,
         /// Base transport header.
         bth: Bth,
-        /// What follows it.
+        /// The part behind it.
         body: RoceBody<'a>,
     },
     /// UDP to another port than RoCEv2's.
@@ -56,7 +56,7 @@ pub struct Frame<'a> {
     pub ethernet: Ethernet,
     /// 802.1Qau tag, if it has one.
     pub cn_tag: Option<CnTag>,
-    /// What it carries.
+    /// The content.
     pub body: Body<'a>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
     /// Reads a frame; gives what follows the packet in it: padding, or a trailer.
     ///
     /// # Errors
-    /// What the frame is not, by layer and field. A frame of another protocol is a
+    /// The layer and field in which the frame is invalid. A frame of another protocol is a
     /// [`Error::Field`] of the layer that names the protocol.
     pub fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8])> {
         let (ethernet, mut ether_type, mut rest) = Ethernet::parse(bytes)?;

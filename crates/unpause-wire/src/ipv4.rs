@@ -54,7 +54,7 @@ impl Ecn {
     }
 }
 
-/// What an IPv4 packet carries.
+/// The protocol number of an IPv4 packet's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Protocol(pub u8);
 

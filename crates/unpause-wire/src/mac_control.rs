@@ -6,7 +6,7 @@ use crate::error::{Layer, Result, field};
 const PAUSE: u16 = 0x0001;
 const PFC: u16 = 0x0101;
 
-/// What a MAC control frame asks for.
+/// The request of a MAC control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MacControl {
     Pause(Pause),

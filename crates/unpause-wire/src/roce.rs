@@ -117,7 +117,7 @@ impl Bth {
     }
 }
 
-/// What an acknowledgement says (section 9.7.5.2).
+/// The syndrome of an acknowledgement (section 9.7.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Syndrome {
     /// Everything up to the PSN has come; credit count, 31 for none.
@@ -145,7 +145,7 @@ impl Syndrome {
 /// Acknowledgement extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Aeth {
-    /// What it says.
+    /// The content.
     pub syndrome: Syndrome,
     /// Message sequence number, 24 bits.
     pub msn: u32,
@@ -204,7 +204,7 @@ impl CnpPayload {
     }
 }
 
-/// What follows the base transport header.
+/// The part behind the base transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoceBody<'a> {
     /// A packet of data. Extended headers of operations other than SEND stand at its beginning.

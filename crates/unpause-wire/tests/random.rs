@@ -225,7 +225,7 @@ proptest! {
         check_round_trip(&Frame { ethernet, cn_tag, body: owned.body() });
     }
 
-    /// What is read from damaged bytes builds to a frame that reads the same.
+    /// A frame parsed from damaged bytes builds to a frame that parses to the same.
     #[test]
     fn damaged_frames_are_refused_or_read_consistently(
         ethernet in ethernet(),

@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refused frames, and the messages for them.
 
 use core::net::Ipv4Addr;
 

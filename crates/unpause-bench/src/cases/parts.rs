@@ -1,4 +1,4 @@
-//! What several cases are made of.
+//! Parts that several cases share.
 
 use std::sync::Arc;
 

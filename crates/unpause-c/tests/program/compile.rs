@@ -41,7 +41,7 @@ pub fn compiler() -> Option<String> {
     is_there(&name).then_some(name)
 }
 
-/// What a program prints that has to end well.
+/// Runs a program that must succeed, and returns its output.
 pub fn printed_by(command: &mut Command) -> String {
     let run = command.output().expect("the program starts");
     let said = String::from_utf8_lossy(&run.stderr);
@@ -49,7 +49,7 @@ pub fn printed_by(command: &mut Command) -> String {
     String::from_utf8(run.stdout).expect("it prints text")
 }
 
-/// What a C program of this crate prints; none where there is no C compiler, which is said.
+/// Builds and runs a C program of this crate, and returns its output; `None`, with a message, without a C compiler.
 pub fn output_of(source: &str) -> Option<String> {
     let Some(compiler) = compiler() else {
         eprintln!("skipped: no C compiler (CC, or `cc`)");

@@ -22,7 +22,7 @@ use unpause_wire::{
     RoceBody, Syndrome,
 };
 
-/// What the C library draws from, of a seed.
+/// The random generator of the C library for a seed.
 pub fn generator(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
@@ -341,7 +341,7 @@ fn set(config: congestion_point::Config) -> congestion_point::Config {
     }
 }
 
-/// What `tests/trace.c` prints of each kind of frame: its fields, and the bytes that `unpause-wire` builds.
+/// The lines that `tests/trace.c` prints for each kind of frame: its fields, and the bytes that `unpause-wire` builds.
 pub fn frames() -> Vec<String> {
     let payload: Vec<u8> = (0..300u16).map(|at| at as u8).collect();
     let mut vector = [0; 8];

@@ -2,7 +2,7 @@
 
 use super::Form;
 
-/// What can be typed after it.
+/// Examples of its arguments.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

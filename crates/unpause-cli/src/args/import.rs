@@ -1,4 +1,4 @@
-//! What `unpause import` takes.
+//! Arguments of `unpause import`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `unpause lint` takes.
+//! Arguments of `unpause lint`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `unpause suggest` takes.
+//! Arguments of `unpause suggest`.
 
 use std::path::PathBuf;
 

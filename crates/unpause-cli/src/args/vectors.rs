@@ -20,7 +20,7 @@ pub struct Machines {
     pub words: bool,
 }
 
-/// What can be typed after `unpause vectors`.
+/// Examples of `unpause vectors`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ pub struct Vectors {
     pub parameters: bool,
 }
 
-/// What can be typed after `unpause check`.
+/// Examples of `unpause check`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -32,7 +32,7 @@ struct Pair {
     exact_marks: Vec<u64>,
 }
 
-/// What differs between the two.
+/// The difference between the two.
 #[derive(Clone, Copy, Debug, Default)]
 struct Deviation {
     packets: u64,

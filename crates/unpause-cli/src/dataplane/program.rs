@@ -26,7 +26,7 @@ const WAIT_BITS: u32 = 22;
 /// The longest span whose sign is told from that of its opposite, in ticks.
 const LONGEST_TICKS: u64 = i32::MAX as u64;
 
-/// What a switch cannot be told to do.
+/// A setting that the switch program cannot express.
 #[derive(Debug)]
 pub struct Refusal {
     what: String,
@@ -213,7 +213,7 @@ impl Program {
         }
     }
 
-    /// What the control plane writes, a line each.
+    /// The table entries that the control plane writes, a line each.
     fn entries(&self, control_priority: u8) -> String {
         let mut lines = String::new();
         let mut line = |text: &str| lines += &format!("{text}\n");
@@ -255,7 +255,7 @@ impl Program {
         lines
     }
 
-    /// What it is built of, and how its parameters are held.
+    /// The manifest: the parts of the program, and the representation of its parameters.
     fn manifest(&self, file: &Path, run: &Run) -> Value {
         let parameters = match self {
             Self::EcnSharp(it) => {

@@ -14,7 +14,7 @@ use super::program::PORTS;
 use super::sequence::{Counts, Event, Writer};
 use super::tape::{Place, Tape};
 
-/// What tells a packet from others: kind, sender, receiver, flow, number.
+/// Identifies a packet: kind, sender, receiver, flow, number.
 type Key = (u8, NodeId, NodeId, u32, u32);
 
 fn key(packet: &PacketRecord) -> Key {
@@ -36,7 +36,7 @@ struct Seen<'a> {
     packet: &'a PacketRecord,
 }
 
-/// What happened to one priority of the port.
+/// The events of one priority of the port.
 struct Priority<'a> {
     place: Place,
     arrivals: Vec<Seen<'a>>,
@@ -136,7 +136,7 @@ fn upstream(config: &Config, node: NodeId) -> Vec<((NodeId, PortId), PortId)> {
     found
 }
 
-/// What happened to a priority of a port, if it has sent any packet.
+/// The events of a priority of a port, if it sent any packet.
 fn history<'a>(
     results: &'a Results,
     inward: &[((NodeId, PortId), PortId)],

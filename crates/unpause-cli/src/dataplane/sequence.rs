@@ -15,7 +15,7 @@ use super::mistake::wrong;
 const MAGIC: &[u8; 16] = b"unpause-seq-1\n\0\0";
 const RECORD: usize = 44;
 
-/// What a record is about.
+/// The subject of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A packet has left its queue.
@@ -33,15 +33,15 @@ pub struct Record {
     pub enqueued_ns: u64,
     /// When it left, or of the event.
     pub dequeued_ns: u64,
-    /// What the packet found.
+    /// The queue before the packet.
     pub found: Queue,
-    /// What stays behind; of an event what waits.
+    /// The queue that remains; of an event, the queue that waits.
     pub left: Queue,
     /// Egress port, from 0.
     pub port: u16,
     /// Priority.
     pub priority: u8,
-    /// What it is.
+    /// The event.
     pub event: Event,
     /// Size of the frame.
     pub bytes: u32,
@@ -106,7 +106,7 @@ fn saturated(bytes: u64) -> u32 {
     bytes.min(u64::from(u32::MAX)) as u32
 }
 
-/// What a file holds.
+/// The number of records in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets.

@@ -18,7 +18,7 @@ const LARGE: (u32, usize) = (100, 100_000);
 /// A run is tried for so long: its windows are not the same from beginning to end.
 const TRIED: Duration = Duration::from_millis(250);
 
-/// What an exchange between ranks takes, in seconds.
+/// The time of an exchange between ranks, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct ExchangeCost {
     least: f64,
@@ -53,7 +53,7 @@ impl ExchangeCost {
     }
 }
 
-/// What ranks are expected to make of a run.
+/// The expected speed of a run on ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
     ranks: usize,

@@ -29,7 +29,7 @@ pub struct Team {
     pub world: World,
     /// Threads of each rank.
     pub threads: usize,
-    /// What it takes them to meet.
+    /// The cost of an exchange among them.
     pub exchange: ExchangeCost,
 }
 
@@ -39,7 +39,7 @@ impl Team {
         self.world.count() * self.threads
     }
 
-    /// What they are expected to make of a run; nothing if that cannot be told.
+    /// The expected speed of a run; empty if it cannot be estimated.
     pub fn speed(&self, run: &Run) -> String {
         let ranks = (self.world.count(), self.threads);
         let speed = Speed::of(run, ranks, self.exchange);

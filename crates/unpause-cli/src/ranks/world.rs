@@ -1,4 +1,4 @@
-//! What ranks say to one another, over MPI.
+//! Messages between ranks, over MPI.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -33,7 +33,7 @@ pub struct World {
     _universe: Universe,
 }
 
-/// What each rank tells all others first.
+/// The first message of each rank to all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Version of unpause.
@@ -60,7 +60,7 @@ impl World {
         })
     }
 
-    /// What all of them say, in their order.
+    /// Gathers the messages of all ranks, in their order.
     pub fn tell<T: Serialize + DeserializeOwned + Clone>(&self, own: &T) -> Vec<T> {
         let said = serde_json::to_vec(own).expect("it is plain data");
         let mut buffers = vec![said; self.count];

@@ -9,7 +9,7 @@ use unpause_sim::config::HostConfig;
 
 use super::lines::wrong;
 
-/// What differs from one comparison to the next.
+/// The parts in which comparisons differ.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The command that makes it, and what its scenario is about.

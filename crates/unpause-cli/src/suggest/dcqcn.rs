@@ -59,7 +59,7 @@ fn by_rate(rate: Rate) -> Set {
     }
 }
 
-/// What SONiC configures.
+/// The values that SONiC configures.
 fn sonic() -> Set {
     let fixed = |key, value: &str| (key, value.to_owned(), "at any rate".to_owned());
     Set {
@@ -73,7 +73,7 @@ fn sonic() -> Set {
     }
 }
 
-/// What holds in a scenario that says nothing.
+/// The defaults of a scenario.
 fn paper() -> Set {
     let of_40 = |key, value: &str| {
         (
@@ -94,7 +94,7 @@ fn paper() -> Set {
     }
 }
 
-/// What the terminal shows.
+/// The text for the terminal.
 pub fn text(rate: Rate) -> String {
     let lines: Vec<Line> = [by_rate(rate), paper(), sonic()]
         .into_iter()

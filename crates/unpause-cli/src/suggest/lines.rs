@@ -1,11 +1,11 @@
-//! What a suggestion consists of: values, each with its formula and its source.
+//! The lines of a suggestion: values, each with its formula and its source.
 
 use unpause_scenario::Error;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What it is.
+    /// Name of the value.
     pub name: String,
     /// With its unit.
     pub value: String,

@@ -16,7 +16,7 @@ const CNP: u64 = 98;
 /// Links of the comparison's longest path.
 const LINKS: u64 = 3;
 
-/// What is known of a fabric.
+/// The facts about a fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     rate: Rate,
@@ -97,7 +97,7 @@ impl Setting {
         ]
     }
 
-    /// What the parameters come to at the link's rate.
+    /// The effect of the parameters at the link's rate.
     fn consequences(&self) -> Vec<Line> {
         let Self { rate, rtt, flows } = *self;
         let periods = periods_to_line_rate(self.w_min());
@@ -166,7 +166,7 @@ impl Setting {
         }
     }
 
-    /// What the terminal shows.
+    /// The text for the terminal.
     pub fn text(&self) -> String {
         format!(
             "link: {}; largest RTT: {}; flows that share a bottleneck: {}\n\n{}\n\

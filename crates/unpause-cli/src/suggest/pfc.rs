@@ -189,7 +189,7 @@ impl Thresholds {
         )
     }
 
-    /// What the terminal shows.
+    /// The text for the terminal.
     pub fn text(&self) -> String {
         format!(
             "link: {}, {}m of cable, frames of at most {}B\nswitch: {}B for {}\n\n{}\n{}{}\

@@ -14,7 +14,7 @@ pub struct Rtts {
     average: Time,
 }
 
-/// What a text of percentiles looks like.
+/// An example of a list of percentiles.
 pub const EXAMPLE: &str = "0:80us,50:120us,90:220us,100:240us";
 
 impl Rtts {

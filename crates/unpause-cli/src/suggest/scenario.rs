@@ -78,7 +78,7 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
     Ok(text)
 }
 
-/// What hosts add to the RTT of the wires.
+/// The delays that hosts add to the RTT of the wires.
 fn delays(setting: &Setting, wires: Time) -> Vec<String> {
     let middle = |decile| (f64::from(decile) + 0.5) * 100.0 / f64::from(DELAYS);
     let rtts = (0..DELAYS).map(|decile| setting.rtts.percentile(middle(decile)));
@@ -109,7 +109,7 @@ const STOP: Time = Time::from_ms(200);
 /// and have this time to complete.
 const DRAIN: Time = Time::from_ms(300);
 
-/// What `cdf` of the scenario is: a built-in name, or the absolute path of a file that can be read.
+/// The value of `cdf` in the scenario: a built-in name, or the absolute path of a file that can be read.
 fn flow_sizes(args: &EcnScenario) -> Result<String, Error> {
     let name = args.cdf.as_str();
     if cdf::builtin(name).is_some() {

@@ -88,7 +88,7 @@ impl Setting {
         ]
     }
 
-    /// What the terminal shows.
+    /// The text for the terminal.
     pub fn text(&self) -> String {
         let rtts = &self.rtts;
         let (percentile, worst) = rtts.worst();

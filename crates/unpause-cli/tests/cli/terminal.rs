@@ -1,4 +1,4 @@
-//! What is said, to people, editors and programs.
+//! Messages for people, editors and programs.
 
 use std::fs;
 use std::process::Command;

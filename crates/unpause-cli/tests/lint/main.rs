@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const GOOD: &str = include_str!("../data/config_db.json");
 
-/// What it said, on both outputs, and its exit code.
+/// Runs the command; returns both outputs and the exit code.
 fn unpause(directory: &Path, args: &[&str]) -> (String, i32) {
     let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
         .args(args)

@@ -175,7 +175,7 @@ fn a_file_without_ports_says_that_headroom_is_unknown() {
     assert_eq!(rules, [("warning", "headroom-unknown")]);
 }
 
-/// What `pfc_enable` says is not known, so nothing follows from it.
+/// An unreadable `pfc_enable` has no further consequences.
 #[test]
 fn a_pfc_enable_that_cannot_be_read_is_said_once() {
     let text = with(&[("PORT_QOS_MAP", "Ethernet0", "pfc_enable", json!("3-4"))]);

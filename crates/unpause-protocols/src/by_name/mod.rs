@@ -17,15 +17,15 @@ pub use crate::parameters::{Parameter, Visitor};
 /// A kind of mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What a switch queue does to a packet.
+    /// Marks, drops or reports packets at a switch queue.
     CongestionPoint,
-    /// What the receiver of a flow says back.
+    /// Feedback from the receiver of a flow to its sender.
     NotificationPoint,
     /// How the sender of a flow sets its rate and its window.
     CongestionControl,
     /// Who may transmit at all: PFC.
     FlowControl,
-    /// What path each packet of a flow takes.
+    /// The path of each packet of a flow.
     Spraying,
     /// How the sender of a sprayed flow sets its window: NSCC.
     SprayedWindow,
@@ -120,7 +120,7 @@ impl Config {
         }
     }
 
-    /// What `call` answers of the parameter for whose name `is` holds; `None` if there is none.
+    /// Calls `call` with the parameter whose name satisfies `is`, and returns its result; `None` if there is no such parameter.
     pub fn parameter<T>(
         &mut self,
         mut is: impl FnMut(&CStr) -> bool,

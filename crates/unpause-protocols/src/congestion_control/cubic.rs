@@ -38,7 +38,7 @@ use crate::units::{Fraction, Rate, Time};
 pub struct Params {
     /// C: how fast the window grows, in packets/s³.
     pub c: Fraction,
-    /// What a loss leaves of the window.
+    /// The factor by which a loss reduces the window.
     pub beta: Fraction,
     /// A flow whose window shrinks from loss to loss leaves some of it to others.
     pub fast_convergence: bool,
@@ -65,7 +65,7 @@ pub struct Cubic {
     packet_bytes: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// What growth owes, in `cwnd`-ths of a byte.
+    /// The part of the growth that is less than a byte, in `cwnd`-ths of a byte.
     remainder: u64,
     /// W_max in bytes; 0 if no loss but by timeout is known.
     w_max: u64,
@@ -137,7 +137,7 @@ impl Cubic {
         }
     }
 
-    /// What Reno's window would have gained, by α = 3 (1 - β) / (1 + β) until it is back at where the
+    /// Grows the estimate of Reno's window, by α = 3 (1 - β) / (1 + β) until it is back at where the
     /// loss was, then by 1.
     fn grow_reno(&mut self, acked: u64) {
         let beta = self.params.beta.as_q32();
@@ -172,7 +172,7 @@ impl Cubic {
         self.cwnd = self.cwnd.saturating_add(product / self.cwnd);
     }
 
-    /// What a cut leaves of what is in flight.
+    /// The window after a cut, from the bytes in flight.
     fn cut(&self, in_flight: u64) -> u64 {
         self.params.beta.of_value(in_flight.min(self.cwnd))
     }

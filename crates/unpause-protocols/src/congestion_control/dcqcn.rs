@@ -46,7 +46,7 @@ use crate::notification::Notification;
 use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
 use crate::units::{Fraction, Rate, Time};
 
-/// What a CNP does first.
+/// The order of the two steps of a CNP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AlphaOrder {
     /// Cut the rate by the alpha there is, then update alpha.

@@ -73,7 +73,7 @@ pub struct Params {
     pub tx_unit: u32,
     /// Queues are known to whole multiples of it.
     pub queue_unit: u32,
-    /// What hops with a rate other than 25, 50, 100, 200 and 400 Gb/s say of it; `None`: the truth.
+    /// The rate that hops report if theirs is none of 25, 50, 100, 200 and 400 Gb/s; `None`: their own.
     pub unknown_rate: Option<Rate>,
     /// Step of additive increase.
     pub rate_ai: Rate,

@@ -1,11 +1,11 @@
-//! What every law of congestion control is: what it is told, and what it answers.
+//! The interface of congestion control: events in, rate and window out.
 
 use rand_core::Rng;
 
 use crate::notification::Notification;
 use crate::units::{Fraction, Rate, Time};
 
-/// What a flow knows of its path before it starts.
+/// The path of a flow, as known before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Rate of the sender's port.
@@ -39,7 +39,7 @@ impl Path {
     }
 }
 
-/// What a switch on the path has written into a packet as it left (in-band network telemetry).
+/// In-band telemetry that a switch on the path wrote into a packet when it left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hop {
@@ -72,9 +72,9 @@ pub struct Ack<'a> {
     pub sent: u64,
     /// The window may grow: it has held the sender back, and no loss is being repaired.
     pub may_grow: bool,
-    /// What the hops have written into the packet, in order; empty where they write nothing.
+    /// Telemetry of the hops, in order; empty if they write none.
     pub telemetry: &'a [Hop],
-    /// What PINT has made of that, if its packet carried a code.
+    /// PINT's digest of it, if the packet carried a code.
     pub digest: Option<u16>,
 }
 
@@ -121,7 +121,7 @@ pub enum Loss {
     },
 }
 
-/// What the parameters of a law say of it before there is a flow.
+/// Properties of a law that follow from its parameters alone.
 pub trait Settings {
     /// True if packets are to carry what switches write into them ([`Ack::telemetry`], [`Ack::digest`]), and ACKs to
     /// bring that back.

@@ -38,7 +38,7 @@ pub struct NewReno {
     pub(super) packet_bytes: u64,
     pub(crate) cwnd: u64,
     pub(crate) ssthresh: u64,
-    /// What congestion avoidance owes, in `cwnd`-ths of a byte.
+    /// The part of the growth in congestion avoidance that is less than a byte, in `cwnd`-ths of a byte.
     remainder: u64,
 }
 
@@ -55,7 +55,7 @@ impl NewReno {
         }
     }
 
-    /// What an ACK adds.
+    /// Grows the window for one ACK.
     fn grow(&mut self) {
         let packet = self.packet_bytes;
         if self.cwnd < self.ssthresh {

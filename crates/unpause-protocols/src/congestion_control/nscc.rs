@@ -45,7 +45,7 @@
 
 use crate::units::{Rate, Time};
 
-/// What the increases scale from: 100 Gb/s for 12 us.
+/// The reference for the increases: 100 Gb/s for 12 us.
 const REFERENCE_BYTES: u128 = 150_000;
 const REFERENCE_RTT: Time = Time::from_us(12);
 
@@ -91,7 +91,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// What the reference uses in a network of this round trip and rate, with switches that trim or without.
+    /// The reference's parameters for a network with this round-trip time and rate, with or without trimming switches.
     pub const fn for_network(
         network_rtt: Time,
         host_rate: Rate,
@@ -138,7 +138,7 @@ pub struct Ack {
     /// How long after that packet was sent; `None` if nobody knows, as after a retransmission, and of a header without
     /// payload if it is shorter than the base RTT, which is that of full packets.
     pub rtt: Option<Time>,
-    /// What the receiver keeps of the window's share that these bytes are, in 255ths; `None`: all of it.
+    /// Share of the window for these bytes that the receiver leaves to the sender, in 255ths; `None`: all of it.
     pub penalty: Option<u8>,
     /// Bytes in flight, without those acknowledged.
     pub in_flight: u64,

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(flow.window(), Some(50_000));
     }
 
-    /// What is in flight counts, and a trimmed packet no longer does; quick adapt ignores the marks of what is.
+    /// Packets in flight count, trimmed ones no longer do; quick adapt ignores the marks of packets in flight.
     #[test]
     fn trimmed_packets_are_not_in_flight() {
         let mut flow = flow(true);

@@ -38,7 +38,7 @@ use crate::units::{Fraction, Rate, Time};
 pub struct Params {
     /// Discount on the reported rate in a decrease, and weight of the first increase after it.
     pub w_min: Fraction,
-    /// What the weight of an increase grows to.
+    /// The upper bound of the weight of an increase.
     pub w_max: Fraction,
     /// The rate never falls below this.
     pub min_rate: Rate,

@@ -75,7 +75,7 @@ const MOST: u64 = 1 << 63;
 pub struct Params {
     /// Target delay of a flow with a large window.
     pub base_target: Time,
-    /// What the target of a flow with a small window has more.
+    /// The largest addition to the target delay of a flow with a small window.
     pub fs_range: Time,
     /// Windows up to this have the largest target.
     pub fs_min_cwnd: Packets,

@@ -33,7 +33,7 @@ pub struct Params {
     pub base_rtt: Option<Time>,
     /// Weight of the new window against that of now.
     pub gamma: Fraction,
-    /// What is added to the window, as a rate over a base RTT.
+    /// The additive increase of the window, as a rate over a base RTT.
     pub rate_ai: Rate,
     /// The rate never falls below this.
     pub min_rate: Rate,

@@ -71,7 +71,7 @@ pub struct Params {
     pub t_low: Time,
     /// Above this RTT the rate always falls.
     pub t_high: Time,
-    /// What the gradient is normalised by: the RTT of the empty network.
+    /// The RTT of the empty network, by which the gradient is normalised.
     pub min_rtt: Time,
     /// Additive step.
     pub delta: Rate,

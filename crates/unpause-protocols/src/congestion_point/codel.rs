@@ -154,7 +154,7 @@ impl Codel {
         over_square_root(self.interval, self.count)
     }
 
-    /// What becomes of a packet found above the target for long enough.
+    /// The verdict on a packet while the delay has been above the target for long enough.
     fn mark(&mut self, now: u64, empty: bool) -> Verdict {
         if !self.marking {
             if !empty {

@@ -35,7 +35,7 @@ pub const RANDOM_READS: usize = 16;
 /// 2 of error detection.
 pub const WORD_BITS: u32 = 20;
 
-/// What is known of one unit of memory.
+/// The state of one unit of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// The priority it holds a packet of; `None` if the unit is free.

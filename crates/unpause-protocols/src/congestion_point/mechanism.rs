@@ -1,4 +1,4 @@
-//! What every congestion point is: what it is told, and what it answers.
+//! The interface of congestion points: events in, verdicts out.
 
 use rand_core::Rng;
 
@@ -6,7 +6,7 @@ use crate::notification::QcnFeedback;
 use crate::state_visitor::Show;
 use crate::units::Time;
 
-/// What a congestion point needs to know of a packet.
+/// The properties of a packet that a congestion point reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// Size in bytes, as the queue counts it.
@@ -26,7 +26,7 @@ pub struct Queue {
     pub packets: u32,
 }
 
-/// What to do with the packet at hand.
+/// The decision about the current packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.

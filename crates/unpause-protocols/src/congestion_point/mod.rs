@@ -1,4 +1,4 @@
-//! What a switch queue does to a packet.
+//! Congestion points: what marks, drops or reports packets at a switch queue.
 //!
 //! One state machine per (egress port, priority).
 
@@ -144,7 +144,7 @@ impl CongestionPoint {
     }
 }
 
-/// What it has drawn is the owner's.
+/// The random numbers belong to the owner.
 impl Show for CongestionPoint {
     fn show<L: StateVisitor>(&mut self, visitor: &mut L) {
         dispatch!(self, it => it.show(visitor));

@@ -38,10 +38,10 @@ use crate::units::Time;
 /// Which queue length is compared with zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkBasis {
-    /// What the packet leaves behind: the one that empties the queue is not marked.
+    /// The queue after the packet has left: the packet that empties the queue is not marked.
     #[default]
     DequeueAfter,
-    /// What the packet found: the one that opens a busy period is not marked.
+    /// The queue before the packet: the one that opens a busy period is not marked.
     EnqueueBefore,
 }
 

@@ -73,7 +73,7 @@ impl Mechanism for Pint {
 pub struct Meter {
     code: LogCode,
     base_rtt_ns: u64,
-    /// What the link carries in a base RTT, in bytes times 8 x 10^9.
+    /// The capacity of the link over a base RTT, in bytes times 8 x 10^9.
     carried: u128,
     /// Of the packet before, whatever it was.
     last_ns: u64,
@@ -134,7 +134,7 @@ impl Meter {
     }
 }
 
-/// What a link of rate `link` carries in a base RTT, in bytes times 8 x 10^9.
+/// The capacity of a link of rate `link` over a base RTT, in bytes times 8 x 10^9.
 fn carried(link: Rate, base_rtt_ns: u64) -> u128 {
     (u128::from(link.as_bps()) * u128::from(base_rtt_ns)).max(1)
 }

@@ -231,7 +231,7 @@ impl Divider {
     }
 }
 
-/// What the switch has computed for a packet.
+/// The intermediate values for a packet, as the switch computes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The clock, in ticks.

@@ -94,7 +94,7 @@ impl Default for IngressParams {
     }
 }
 
-/// What an egress queue knows of one input port.
+/// The state that an egress queue keeps for one input port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// Packets from there since the queue was last at or below WARN.
@@ -177,7 +177,7 @@ impl<S: AsRef<[Input]> + AsMut<[Input]>> Egress<S> {
         self.bytes
     }
 
-    /// What is known of each input.
+    /// The state of each input.
     pub fn inputs(&self) -> &[Input] {
         self.inputs.as_ref()
     }

@@ -73,7 +73,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// What ns3-rdma does: 5 us, refreshed every 2 us, and a PAUSE per arrival above XOFF.
+    /// The settings of ns3-rdma: 5 us, refreshed every 2 us, and a PAUSE per arrival above XOFF.
     pub const fn ns3_rdma() -> Self {
         Self {
             pause_time: PauseTime::Absolute(Time::from_us(5)),
@@ -81,7 +81,7 @@ impl Params {
         }
     }
 
-    /// What HPCC's simulator does: one PAUSE, which lasts until XON, whatever time the frame says.
+    /// The settings of HPCC's simulator: one PAUSE, which lasts until XON, whatever time the frame states.
     pub const fn until_xon() -> Self {
         Self {
             pause_time: PauseTime::Quanta(u16::MAX),
@@ -240,7 +240,7 @@ impl Ingress {
     }
 }
 
-/// What an event has done to an egress.
+/// The change that an event makes at an egress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Nothing that the queue need know.

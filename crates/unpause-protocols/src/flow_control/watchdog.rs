@@ -26,7 +26,7 @@
 
 use crate::units::Time;
 
-/// What a look has to see for a storm.
+/// The rule by which a poll detects a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// PFC frames of the priority came since the last look, the queue was paused at both, and did not go on in between.
@@ -45,7 +45,7 @@ pub struct Params {
     pub restoration: Time,
     /// Between two looks; at least a picosecond.
     pub poll: Time,
-    /// What is a storm.
+    /// The rule that detects a storm.
     pub rule: Rule,
 }
 
@@ -60,7 +60,7 @@ impl Default for Params {
     }
 }
 
-/// What its owner has counted at one (port, priority).
+/// The owner's counters for one (port, priority).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// PFC frames that spoke of the priority since the last look, XOFF and XON.
@@ -77,7 +77,7 @@ pub struct Seen {
     pub held: Time,
 }
 
-/// What a look comes to.
+/// The result of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Nothing new.

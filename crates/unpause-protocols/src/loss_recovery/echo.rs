@@ -21,7 +21,7 @@
 
 use crate::congestion_control::Config as Law;
 
-/// What an ACK says of marks.
+/// How ACKs echo marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// RFC 3168: there has been a mark since the last CWR.
@@ -31,7 +31,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What a sender under this law expects.
+    /// The mode that a sender under this law expects.
     pub fn of(law: &Law) -> Self {
         match law {
             Law::Dctcp(_) => Self::PerPacket,
@@ -40,7 +40,7 @@ impl Mode {
     }
 }
 
-/// What a receiver remembers of marks.
+/// The receiver's state for echoing marks.
 #[derive(Clone, Debug)]
 pub struct Echo {
     mode: Mode,

@@ -100,7 +100,7 @@ fn distance(to: u32, from: u32) -> i32 {
     }
 }
 
-/// What a transmitter remembers of a frame that it keeps.
+/// The transmitter's record of a frame in its replay buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
     bytes: u32,
@@ -111,7 +111,7 @@ pub struct Slot {
 /// The first frame, which is 0 on the wire: so there is always a number before the oldest.
 const FIRST: u64 = NUMBER_MASK as u64 + 1;
 
-/// What a transmitter is doing.
+/// The state of a transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Sends new frames.
@@ -133,7 +133,7 @@ pub enum Cause {
     Signal,
 }
 
-/// What a timer comes to.
+/// The result of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
     /// Nothing.
@@ -306,7 +306,7 @@ impl Sender {
         on_wire(self.next)
     }
 
-    /// What it is doing.
+    /// The current state.
     pub fn state(&self) -> State {
         self.state
     }
@@ -373,7 +373,7 @@ fn on_wire(number: u64) -> u32 {
     (number & u64::from(NUMBER_MASK)) as u32
 }
 
-/// What a receiver does with a frame.
+/// The receiver's decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is the expected one.
@@ -386,16 +386,16 @@ pub enum Verdict {
     Duplicate,
 }
 
-/// What a receiver says.
+/// A message from the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// All frames up to this one have come.
     Ack(u32),
-    /// What follows this one is missing.
+    /// The frames after this one are missing.
     Nack(u32),
 }
 
-/// What a receiver is doing.
+/// The state of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listening {
     /// Acknowledges.

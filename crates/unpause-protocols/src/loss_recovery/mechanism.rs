@@ -1,9 +1,9 @@
-//! What every way to repair losses of RoCE is: what it is told, and what it answers.
+//! The interface of loss recovery for RoCE.
 
 use super::numbers::{Receiver, Sender, Sent};
 use crate::units::Time;
 
-/// What an acknowledgement, or the report of a gap, says.
+/// The content of an acknowledgement or of the report of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
     /// All packets before this one have arrived.
@@ -19,7 +19,7 @@ impl Feedback {
     }
 }
 
-/// What a sender learns of the report of a gap.
+/// The result of a gap report at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Packets that are now known to have arrived.
@@ -85,7 +85,7 @@ pub trait Reassembly {
     fn on_data(&mut self, flow: &mut Receiver, now: Time, number: u32) -> Reception;
 }
 
-/// What the receiver makes of a data packet.
+/// The receiver's answer to a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
     /// The one expected.

@@ -218,7 +218,7 @@ impl<L: Mechanism> Sender<L> {
         self.timer
     }
 
-    /// What to send now, given that the application has written all bytes before `written`.
+    /// The next segment to send, given that the application has written all bytes before `written`.
     pub fn next_segment(&mut self, now: Time, written: u64) -> Option<Segment> {
         let start = self.next_start(written)?;
         if core::mem::take(&mut self.retransmit) {
@@ -265,7 +265,7 @@ impl<L: Mechanism> Sender<L> {
         self.law.ssthresh()
     }
 
-    /// What the sender is going through.
+    /// The state of the sender.
     pub fn state(&self) -> State {
         match self.phase {
             Phase::Open if self.duplicates > 0 => State::Disorder,

@@ -112,9 +112,9 @@ pub struct SelectiveRepeat<B> {
     window: u32,
     /// While it repairs: all before this one had been sent when it began.
     recover: Option<u32>,
-    /// What is missing before this one has been sent again since then.
+    /// The missing packets before this one have been sent again since then.
     resent: u32,
-    /// What is missing before this one counts as lost, whatever has overtaken it.
+    /// The missing packets before this one count as lost, whatever has overtaken them.
     lost_before: u32,
     /// The highest number that has arrived out of order.
     highest_kept: u32,
@@ -306,7 +306,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         self.lost_before = lost_before.max(flow.unacknowledged + 1);
     }
 
-    /// What is missing before this one counts as lost, since others have overtaken it.
+    /// The missing packets before this one count as lost, since others have overtaken them.
     fn overtaken(&self) -> u32 {
         self.highest_kept.saturating_sub(self.reordering)
     }

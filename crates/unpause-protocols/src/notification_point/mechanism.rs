@@ -1,4 +1,4 @@
-//! What every notification point is: what it is told, and what it answers.
+//! The interface of notification points.
 
 use crate::notification::Notification;
 use crate::state_visitor::Show;

@@ -1,4 +1,4 @@
-//! What the receiver of a flow says back.
+//! Notification points: feedback from the receiver of a flow to its sender.
 //!
 //! One state machine per flow.
 

@@ -1,4 +1,4 @@
-//! What every scheduler is: what it is told, and what it answers.
+//! The interface of schedulers.
 
 /// Queues of a port, at most; they are numbered from 0.
 pub const QUEUES: usize = 8;

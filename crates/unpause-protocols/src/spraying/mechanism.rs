@@ -1,4 +1,4 @@
-//! What every way to spray is.
+//! The interface of spraying.
 
 use rand_core::Rng;
 
@@ -10,7 +10,7 @@ pub const MOST_PATHS: u32 = 1 << 14;
 /// Entropy values of a flow, unless others are said.
 pub const DEFAULT_PATHS: u32 = 64;
 
-/// What came back of a packet.
+/// The echo of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echo {
     /// It arrived without a mark.
@@ -35,7 +35,7 @@ pub enum Echo {
 pub trait Mechanism {
     /// The value of the next packet, below the number of paths.
     fn next<R: Rng>(&mut self, now: Time, rng: &mut R) -> u16;
-    /// What came back of a packet of this value.
+    /// Reports the echo of a packet with this value.
     fn on_echo(&mut self, now: Time, value: u16, echo: Echo);
 }
 

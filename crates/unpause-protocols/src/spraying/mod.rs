@@ -1,4 +1,4 @@
-//! What path each packet of a flow takes.
+//! Packet spraying: the path of each packet of a flow.
 //!
 //! A sender that sprays gives every packet an *entropy value*, which switches hash to choose among equal next hops; a
 //! receiver sends it back with its acknowledgement. So one flow uses many paths, and the sender learns which have room.
@@ -67,7 +67,7 @@ impl Spraying {
     pub fn next<R: Rng>(&mut self, now: Time, rng: &mut R) -> u16 {
         dispatch!(self, it => it.next(now, rng))
     }
-    /// What came back of a packet of this value.
+    /// Reports the echo of a packet with this value.
     pub fn on_echo(&mut self, now: Time, value: u16, echo: Echo) {
         dispatch!(self, it => it.on_echo(now, value, echo));
     }

@@ -1,4 +1,4 @@
-//! What every way to tag packets is.
+//! The interface of tagging.
 
 /// A way to tag the packets of a flow.
 pub trait Mechanism {

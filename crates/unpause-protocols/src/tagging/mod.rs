@@ -1,4 +1,4 @@
-//! What priority a sender gives the packets of a flow.
+//! Tagging: the priority that a sender gives the packets of a flow.
 //!
 //! Level 0 is the most urgent; the owner maps levels to traffic classes. The level depends on where a
 //! packet's bytes lie in the flow and on nothing else, so a retransmission has that of the original.

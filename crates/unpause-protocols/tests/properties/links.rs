@@ -1,4 +1,4 @@
-//! What the speed of a link says of frames, at any rate.
+//! Frame times on a link of any rate.
 
 use proptest::prelude::*;
 use unpause_protocols::units::{LinkSpeed, Rate, Time};

@@ -22,7 +22,7 @@ enum Step {
     /// More to send.
     Post(usize, u32),
     Send(usize, Arrival),
-    /// What the pacer says next arrives, or not.
+    /// The pacer's next pull arrives, or is lost.
     Pull(bool),
     Acknowledge(usize),
 }
@@ -141,7 +141,7 @@ impl Model {
         }
     }
 
-    /// What a sender does that has waited long enough for credit.
+    /// The request of a sender that has waited long enough for credit.
     fn request_to_send(&mut self, flow: usize) {
         let sender = &self.senders[flow];
         if sender.left() > 0 && !sender.credit.may_send() {

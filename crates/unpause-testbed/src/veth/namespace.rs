@@ -22,7 +22,7 @@ pub enum Unable {
     /// Something else.
     #[error("{what}: {error}")]
     Failed {
-        /// What could not be done.
+        /// The step that failed.
         what: &'static str,
         /// Why.
         error: io::Error,

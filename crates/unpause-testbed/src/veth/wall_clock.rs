@@ -33,7 +33,7 @@ pub struct Lateness {
     pub sorted_us: Vec<u32>,
     /// Frames that came when their receiver had gone beyond their arrival.
     pub too_late: u64,
-    /// What the kernel did not permit.
+    /// The settings that the kernel did not permit.
     pub not_permitted: Vec<&'static str>,
 }
 
@@ -146,7 +146,7 @@ fn sum(stations: Vec<Station<'_>>, not_permitted: Vec<&'static str>) -> (Tally, 
     (tally, lateness)
 }
 
-/// What threads share.
+/// State shared by the threads.
 struct Shared<'c> {
     config: &'c Config,
     /// By shard: flows to come.

@@ -41,7 +41,7 @@ impl Bed {
         }
     }
 
-    /// What the simulator makes of it.
+    /// The results of the simulator.
     pub fn simulated(&self) -> Results {
         unpause_sim::run(&self.config, &mut |_| ControlFlow::Continue(())).expect("it can be run")
     }

@@ -14,7 +14,7 @@ const RANDOM: usize = 400;
 /// Timers that a case lets run out one after the other.
 const TIMERS: usize = 60;
 
-/// What a law listens to: nothing else is told to it, as in the simulator.
+/// The events that a law reads: it is given no others, as in the simulator.
 struct Hears {
     messages: Vec<Message>,
     acks: bool,

@@ -13,7 +13,7 @@ const US: u64 = 1_000_000;
 /// Networks are no longer than this, so that cases can reckon: 1 ms.
 const LONGEST: u64 = 1_000 * US;
 
-/// What the cases need of the parameters.
+/// The parameters that the cases need.
 struct Network {
     rtt_ps: u64,
     target_ps: u64,

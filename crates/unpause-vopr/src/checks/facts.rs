@@ -1,4 +1,4 @@
-//! What checks ask of a configuration.
+//! Facts about a configuration that checks use.
 
 use unpause_protocols::units::LinkSpeed;
 use unpause_sim::config::{Config, NodeId, NodeKind, PortId, Shaper};

@@ -1,4 +1,4 @@
-//! What must hold of the results of any run. Each check answers with one line that says what broke.
+//! Properties of the results of any run. Each check answers with one line that names the violation.
 
 mod cbfc;
 mod cut_through;

@@ -44,7 +44,7 @@ pub fn held(config: &Config, results: &Results) -> Answer {
     }
 }
 
-/// What has come to a switch, and was made there, has left, was dropped, or is still there: at the end of the
+/// Packets that arrived at a switch or were made there have left, were dropped, or are still there: at the end of the
 /// run no ingress holds more than that.
 pub fn emptied(config: &Config, results: &Results) -> Answer {
     if !records_all(config) {

@@ -36,7 +36,7 @@ pub(super) fn name(packet: &PacketRecord) -> Name {
     (flow, kind, seq, packet.priority, packet.dst)
 }
 
-/// What left by a port, in order, and what waits for it at the end.
+/// The packets that left by a port, in order, and those that wait for it at the end.
 #[derive(Debug, Default)]
 struct Queues {
     departures: Vec<Departure>,

@@ -66,7 +66,7 @@ fn keep_rate_events(sketch: &mut Sketch) {
     }
 }
 
-/// What cannot have credits is refused: no need to write it often.
+/// False if credits would be refused: such scenarios need not be frequent.
 fn is_possible(sketch: &Sketch) -> bool {
     let document = &sketch.document;
     let text = |section: &str, key: &str| document.get(section)?.get(key)?.as_str();

@@ -158,7 +158,7 @@ fn roce(sketch: &mut Sketch) {
     }
 }
 
-/// What HPCC's simulator does otherwise.
+/// Settings in which HPCC's simulator differs.
 fn as_hpcc(sketch: &mut Sketch) -> Vec<(&'static str, Value)> {
     let mut keys: Vec<(&str, Value)> = Vec::new();
     let bytes = sketch.bytes();

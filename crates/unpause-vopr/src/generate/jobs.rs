@@ -78,7 +78,7 @@ fn job(sketch: &Sketch, number: u64, dice: &mut Dice) -> Table {
     entry
 }
 
-/// What messages go over, and when they count.
+/// The connections of messages, and when messages complete.
 fn connections(to: &mut Table, dice: &mut Dice) {
     if dice.percent(30) {
         let which = dice.pick(&["kept", "per-message"]);
@@ -90,7 +90,7 @@ fn connections(to: &mut Table, dice: &mut Dice) {
     }
 }
 
-/// What ranks do: they compute, or exchange something; true if they reduce.
+/// A step of the ranks: they compute or exchange something; true if they reduce.
 fn step(sketch: &Sketch, ranks: u64, dice: &mut Dice, to: &mut Table) -> bool {
     let computes = dice.percent(40);
     if computes {

@@ -69,7 +69,7 @@ pub fn overrides(sketch: &mut Sketch, dice: &mut Dice) {
     }
 }
 
-/// What an override may say.
+/// The keys that an override may have.
 #[derive(Clone, Copy)]
 struct May {
     is_paused: bool,

@@ -6,7 +6,7 @@ use super::sketch::Sketch;
 use crate::case::{put, size, time};
 use crate::dice::Dice;
 
-/// What a job exchanges, which a pipeline takes the place of.
+/// The keys of a job's exchange, which a pipeline replaces.
 const EXCHANGE: [&str; 8] = [
     "collective",
     "algorithm",

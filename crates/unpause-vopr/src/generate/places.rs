@@ -59,7 +59,7 @@ pub fn places(sketch: &mut Sketch, dice: &mut Dice) {
     }
 }
 
-/// What overrides may say.
+/// The keys that overrides may have.
 struct May {
     control: i64,
     lossless: Vec<u8>,

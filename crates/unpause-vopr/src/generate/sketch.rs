@@ -14,7 +14,7 @@ use crate::dice::Dice;
 pub struct Sketch {
     /// Where choices come from.
     pub dice: Dice,
-    /// What is written so far.
+    /// The document so far.
     pub document: Table,
     /// Files that it names.
     pub files: BTreeMap<String, String>,
@@ -249,7 +249,7 @@ impl Sketch {
         }
     }
 
-    /// What it has become.
+    /// The finished case.
     pub fn into_case(self, seed: u64) -> Case {
         Case {
             seed,

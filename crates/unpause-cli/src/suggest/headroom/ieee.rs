@@ -169,7 +169,7 @@ fn response(link: &Link) -> (u64, Line) {
     (bytes, line)
 }
 
-/// What `bytes` take in whole cells if every frame has the worst size of 64 bytes and more.
+/// The space that `bytes` take in whole cells if every frame has the worst size of 64 bytes and more.
 fn cells(bytes: u64, cell: u64) -> (u64, Line) {
     // A frame of 64 bytes, or one byte more than this many cells hold.
     let of_smallest = 64_u64.div_ceil(cell);

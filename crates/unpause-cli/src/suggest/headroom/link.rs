@@ -1,4 +1,4 @@
-//! What headroom depends on, and what it consists of.
+//! The inputs and the terms of headroom.
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::Error;
@@ -30,7 +30,7 @@ pub struct Terms {
     pub lines: Vec<Line>,
     /// The headroom, bytes.
     pub bytes: u64,
-    /// What else is to know.
+    /// A further note.
     pub note: String,
     /// Delays of MAC and PHY and of the peer, as bytes that arrive in them; only of IEEE's terms.
     pub interfaces: u64,

@@ -10,7 +10,7 @@ const SOURCE: &str = "Linux mlx5";
 /// The driver counts no less.
 const SLOWEST: Rate = Rate::from_gbps(40);
 
-/// What the driver does with it.
+/// How the driver uses it.
 const NOTE: &str = "\
 The driver asks for PAUSE when what is left of the buffer is no more than this, and for XON when one more MTU is free.
 Source: calculate_xoff in drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c of Linux.

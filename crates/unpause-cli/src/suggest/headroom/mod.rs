@@ -13,7 +13,7 @@ use crate::args::{HeadroomProfile, SonicOptions, SuggestHeadroom};
 pub use ieee::terms;
 pub use link::{Link, Terms};
 
-/// What is suggested, and why.
+/// A suggestion, with its terms.
 #[derive(Clone, Debug)]
 pub struct Headroom {
     link: Link,
@@ -53,7 +53,7 @@ pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
     })
 }
 
-/// What a cable needs by IEEE's terms, without the delays of MAC and PHY and with the longest, and by SONiC's script for a Spectrum switch, if it knows the speed.
+/// The headroom of a cable by IEEE's terms, without the delays of MAC and PHY and with the longest, and by SONiC's script for a Spectrum switch, if it knows the speed.
 pub fn of_cable(
     rate: Rate,
     metres: f64,
@@ -100,7 +100,7 @@ pub fn of_cable(
 }
 
 impl Headroom {
-    /// What the terminal shows.
+    /// The text for the terminal.
     pub fn text(&self) -> String {
         let Link {
             rate, metres, mtu, ..

@@ -29,7 +29,7 @@ const QUANTA: [(u64, u64); 10] = [
     (800_000, 905),
 ];
 
-/// What the script reads.
+/// The inputs of the script.
 #[derive(Clone, Debug)]
 pub struct Sonic {
     mbps: f64,
@@ -48,7 +48,7 @@ pub struct Sonic {
     shared: bool,
 }
 
-/// What the script answers, bytes.
+/// The results of the script, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
     xon: f64,
@@ -56,7 +56,7 @@ pub struct Answer {
     size: f64,
 }
 
-/// What it takes on the way.
+/// The intermediate values.
 struct Steps {
     cable: f64,
     gearbox: f64,
@@ -251,7 +251,7 @@ impl Sonic {
         lines
     }
 
-    /// What cells take.
+    /// The space that cells take.
     fn cells(&self, it: &Steps) -> Line {
         let worst = if self.cell > 2.0 * SMALLEST {
             format!("ceil({} / 64)", self.cell)
@@ -303,7 +303,7 @@ impl Sonic {
         }
     }
 
-    /// What the names mean.
+    /// The meaning of the names.
     fn note(&self) -> String {
         format!(
             "Names are those of BUFFER_PROFILE: xoff is the headroom, xon the queue at which XON is sent, size what is\n\
@@ -323,7 +323,7 @@ mod tests {
 
     const VECTORS: &str = include_str!("../../../tests/data/sonic-headroom.txt");
 
-    /// What SONiC's own script answered, made once.
+    /// Results of SONiC's own script, recorded once.
     #[test]
     fn every_answer_is_that_of_sonics_script() {
         let rows = VECTORS.lines().filter(|row| !row.starts_with('#'));

@@ -273,7 +273,7 @@ fn a_timeout_takes_the_packet() {
     assert_eq!(flow.window(), 1_000);
 }
 
-/// What the receiver does not keep of 1000 B at 51/255, a fifth: 800 B.
+/// At 51/255 the receiver leaves a fifth of 1000 B: the window loses 800 B.
 #[test]
 fn the_receivers_penalty_takes_its_share() {
     let mut flow = smaller();

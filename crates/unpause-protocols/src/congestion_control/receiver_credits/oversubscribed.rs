@@ -27,7 +27,7 @@ pub fn least_share((toward_hosts, inward): (u128, u128)) -> Fraction {
     of(u64::try_from(share).unwrap_or(ONE))
 }
 
-/// What a host has received since the last decision.
+/// Bytes and marks that a host has received since the last decision.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     packets: u64,

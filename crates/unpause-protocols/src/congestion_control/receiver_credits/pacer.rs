@@ -154,8 +154,8 @@ impl Pacer {
         }
     }
 
-    /// What [oversubscription](super::oversubscribed) or another bound leaves of the pacer's rate, which is 0.99 of the
-    /// link's, from the next pull on.
+    /// Sets the share of the pacer's rate (0.99 of the link's) that [oversubscription](super::oversubscribed) or
+    /// another bound allows, from the next pull on.
     pub fn set_share(&mut self, share: Fraction) {
         self.share = share;
     }

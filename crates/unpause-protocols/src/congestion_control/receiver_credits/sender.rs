@@ -3,7 +3,7 @@
 /// Bytes of a unit, in which pull targets and pulls count.
 pub const UNIT_BYTES: u64 = 256;
 
-/// What a sender has to send, as its pull target tells.
+/// The demand of a sender, as its pull target states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Bytes never sent.

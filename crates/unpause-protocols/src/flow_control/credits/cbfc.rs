@@ -88,7 +88,7 @@ impl Settings for Params {
         u64::from(self.limit(bytes)) * u64::from(self.credit_bytes)
     }
 
-    /// What is sent until the credit of a packet is back. Whoever has packets that are no whole number of credits needs the
+    /// Bytes sent until the credit of a packet is back. If packets are not a whole number of credits, this needs the
     /// rest of each packet's last credit beside it.
     fn full_rate_bytes(&self, rate: Rate, propagation: Time, largest_bytes: u64) -> u64 {
         let both = propagation.saturating_add(propagation);
@@ -177,7 +177,7 @@ impl Sender {
         more > 0
     }
 
-    /// What to tell the receiver from time to time: credits of all that was sent.
+    /// The credits of all packets sent, which the sender reports to the receiver from time to time.
     pub fn consumed(&self) -> u32 {
         self.consumed
     }
@@ -240,7 +240,7 @@ impl Receiver {
         lost
     }
 
-    /// What an update says.
+    /// The value that an update carries.
     #[inline]
     pub fn freed(&self) -> u32 {
         self.freed

@@ -1,4 +1,4 @@
-//! What every scheme of credits is: what one end of a link is told, and what it answers.
+//! The interface of link credits, at both ends of a link.
 
 use crate::units::{Rate, Time};
 
@@ -40,7 +40,7 @@ pub trait Mechanism {
     fn next_timer(&self) -> Time;
     /// The VCs of which an update speaks that starts now, a bit for each; none before it is time.
     fn on_timer(&mut self, now: Time) -> u32;
-    /// What that update says of a VC.
+    /// The value of that update for a VC.
     fn update(&mut self, vc: u8) -> u32;
     /// The update that said so is lost, which the link knows.
     fn on_update_lost(&mut self, now: Time, vc: u8, said: u32);
@@ -48,7 +48,7 @@ pub trait Mechanism {
     fn on_update(&mut self, vc: u8, says: u32);
 }
 
-/// What parameters say before there is a link.
+/// Properties that follow from the parameters alone, before there is a link.
 pub trait Settings {
     /// Bytes of the receiver's buffer that a packet takes.
     fn taken(&self, bytes: u32) -> u64;

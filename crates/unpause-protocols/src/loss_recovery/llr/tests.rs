@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::link_buffers::rows;
 
-/// What becomes of a frame on the wire.
+/// The fate of a frame on the wire.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Arrives,
@@ -261,7 +261,7 @@ fn a_frame_that_vanishes_is_missed_with_the_next() {
     assert_eq!(outcome.starts.len() as u64, 500 + 2 + link.wasted());
 }
 
-/// What the transmitter keeps by the closed form fills the link; a frame less does not.
+/// A replay buffer of the closed form's size fills the link; one frame less does not.
 #[test]
 fn the_buffers_of_the_closed_form_fill_the_link() {
     for [gbps, metres, frame, .., bytes] in rows() {

@@ -59,7 +59,7 @@ impl Params {
         }
     }
 
-    /// What a law is to know of a connection from a port of `line_rate`.
+    /// The path that a law is given for a connection from a port of `line_rate`.
     pub fn path(&self, line_rate: Rate) -> Path {
         let tamed = self.tamed();
         Path {

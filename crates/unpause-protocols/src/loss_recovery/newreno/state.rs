@@ -1,6 +1,6 @@
-//! What a TCP sender is going through.
+//! The states of a TCP sender.
 
-/// What a sender is going through.
+/// The state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nothing unusual.
@@ -15,7 +15,7 @@ pub enum State {
     Loss,
 }
 
-/// What the sender is going through; disorder is told by the duplicate ACKs.
+/// The phase of the sender; disorder follows from the duplicate ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Open,

@@ -448,7 +448,7 @@ fn segments_that_a_card_cuts_from_one_wait_for_one_another() {
     assert_eq!(tcp.next_segment(RTT, last), None);
 }
 
-/// What waits for a burst waits for the window: it grows as if each segment left by itself.
+/// Waiting for a burst counts as waiting for the window: it grows as if each segment left by itself.
 #[test]
 fn waiting_for_a_burst_does_not_keep_a_window_from_growing() {
     let grown = |tso| {

@@ -1,4 +1,4 @@
-//! What a flow keeps of each packet of its window.
+//! The state that a flow keeps for each packet of its window.
 
 /// One bit for each packet of a window that moves on.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Bits<B> {
     }
 }
 
-/// What a sender keeps where switches may trim its packets.
+/// The sender's state for packets that switches may trim.
 #[derive(Clone, Debug)]
 pub(super) struct Trims<B> {
     /// Of packets that were trimmed or have timed out, and have not been sent again.

@@ -272,8 +272,8 @@ fn trimmed_packets_go_first_as_the_window_allows() {
     assert_eq!(pair.repair.trimmed, 0);
 }
 
-/// What was sent before the timer was started and has not arrived leaves what is in flight when it runs out: then headers
-/// were lost. It goes again as the window allows.
+/// Packets that were sent before the timer started and have not arrived leave the flight when it expires: their headers
+/// were lost. They are sent again as the window allows.
 #[test]
 fn a_timeout_gives_up_all_that_it_covers_where_switches_trim() {
     let mut pair = Pair::new(UNLIMITED);

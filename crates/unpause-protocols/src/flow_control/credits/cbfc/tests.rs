@@ -32,7 +32,7 @@ enum Event {
     Ready,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Default)]
 struct Outcome {
     starts: Vec<Time>,
