@@ -248,7 +248,7 @@ columns! {
 }
 
 columns! {
-    /// What changed at links, and when routes followed.
+    /// Changes of links, and when routes followed.
     LINK_CHANGES:
     "time_ns" "ns" "when";
     "change" ""

@@ -158,11 +158,11 @@ pub(crate) struct NotText {
     pub at: usize,
     /// Its line, from 1.
     pub line: usize,
-    /// What is there.
+    /// The text found.
     pub found: String,
 }
 
-/// What is expected of a file instead of [`NotText`].
+/// The text expected of a file instead of [`NotText`].
 pub(crate) const EXPECTED_TEXT: &str = "UTF-8 text";
 
 /// The text that `bytes` are in UTF-8; `at` counts from `offset`.

@@ -1,4 +1,4 @@
-//! What to simulate: the fabric, its switches and hosts, one scheme, traffic and probes.
+//! The input of one run: the fabric, its switches and hosts, one scheme, traffic and probes.
 //!
 //! A [`Config`] is one run. It holds indices and numbers only; names, files and comparisons of
 //! several schemes belong to the scenario.
@@ -74,7 +74,7 @@ pub struct Config {
     pub switch: SwitchConfig,
     /// The congestion management compared.
     pub scheme: SchemeConfig,
-    /// What is sent; generators are read as a stream during the run.
+    /// The traffic; generators are read as a stream during the run.
     pub traffic: Vec<TrafficSpec>,
     /// The entries of it whose flows start when others have ended.
     pub following: Vec<Following>,
@@ -82,7 +82,7 @@ pub struct Config {
     pub jitters: Vec<(u16, Time)>,
     /// Ranks that compute and exchange messages, over connections that are entries of `traffic`.
     pub jobs: Vec<Job>,
-    /// What is recorded over time.
+    /// The series that are recorded over time.
     pub probes: Probes,
     /// Root of every random stream of the run.
     pub seed: u64,
@@ -125,13 +125,13 @@ pub struct HostConfig {
     pub nic: NicModel,
     /// How it chooses the paths of their packets, by source ports.
     pub spraying: spraying::Config,
-    /// What RoCE flows may have in flight, beside what their law says.
+    /// Bytes that RoCE flows may have in flight, in addition to the window of their law.
     pub window: Option<WindowConfig>,
     /// A remaining gap is reported again after this time; `None`: when something else has arrived.
     pub nak_interval: Option<Time>,
     /// TCP, beside the law of [`SchemeConfig::tcp`].
     pub tcp: TcpConfig,
-    /// What [`crate::traffic::ExtraDelay::Drawn`] draws from.
+    /// The distributions that [`crate::traffic::ExtraDelay::Drawn`] draws from.
     pub extra_delays: Vec<Delays>,
     /// A CNP or CNM takes effect so long after it has arrived.
     pub notification_reaction: Time,

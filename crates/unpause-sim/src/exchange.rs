@@ -1,4 +1,4 @@
-//! What shards of a run exchange, for programs that carry it in another way ([`crate::run_over`]).
+//! The messages between shards of a run, for programs that carry them in another way ([`crate::run_over`]).
 //!
 //! The nodes of a fabric are distributed over shards. What a shard sends to another is a [`Batch`], which an [`Exchange`] carries
 //! between windows: through memory that threads share, or as real frames. A shard does not know which.

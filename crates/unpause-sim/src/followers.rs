@@ -180,11 +180,11 @@ pub fn leaders(config: &Config) -> Result<Traffic<'_>, String> {
 pub struct Unfollowable {
     /// The entry that follows.
     pub entry: u16,
-    /// What is wrong with it.
+    /// The fault.
     pub why: Why,
 }
 
-/// What is wrong with an entry that follows others.
+/// The fault in an entry that follows others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Traffic cannot be generated at all.

@@ -82,7 +82,7 @@ pub enum Error {
     /// The watcher ended the run.
     #[error("interrupted")]
     Interrupted,
-    /// What shards send one another cannot be carried any more.
+    /// The messages between shards cannot be carried any more.
     #[error("{0}")]
     Exchange(String),
 }

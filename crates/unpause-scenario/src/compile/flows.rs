@@ -1,4 +1,4 @@
-//! What is sent: the entries of `[[traffic]]` and `[[job]]`, and who drives a run.
+//! Traffic: the entries of `[[traffic]]` and `[[job]]`, and the driver of a run.
 
 use std::ops::Range;
 

@@ -18,7 +18,7 @@ const STAND_INS: [&str; 6] = ["\"1ms\"", "\"1Gbps\"", "\"1KB\"", "2", "\"H0\"", 
 /// In front of the text, for a key of the file itself that has to be there and is not.
 const FRONT: &str = "                                        \n";
 
-/// What is wrong with `source`, of which `first` is known.
+/// All mistakes in `source`, of which `first` is known.
 pub(crate) fn all(source: &str, directory: &Path, first: Problem) -> Vec<Problem> {
     let began = Instant::now();
     let source = FRONT.to_owned() + source;
@@ -62,7 +62,7 @@ pub(crate) fn all(source: &str, directory: &Path, first: Problem) -> Vec<Problem
     found.into_iter().map(back).collect()
 }
 
-/// What lets the rest of a text be read.
+/// A change that lets the rest of a text be read.
 enum Remedy {
     /// The statement at this byte goes.
     Take(usize),
@@ -86,7 +86,7 @@ impl Remedy {
     }
 }
 
-/// What is left of a text, and what was done to it.
+/// A text after some remedies, and the remedies.
 struct Search<'a> {
     source: &'a str,
     directory: &'a Path,
@@ -96,7 +96,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What is wrong after this has been done.
+    /// The next mistake once this has been done.
     fn after(&mut self, remedy: Remedy) -> Option<Box<Problem>> {
         let place = match remedy {
             Remedy::Take(at) => statement(&self.rest, at)?,

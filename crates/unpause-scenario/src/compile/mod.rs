@@ -411,7 +411,7 @@ fn check_whole(
     size::check_samples(config, probes)
 }
 
-/// What is recorded, and which files in formats of HPCC's simulator are made of it.
+/// The series to record, and the files in formats of HPCC's simulator that are made of them.
 fn recorded(sections: &Sections, names: &Names, switch: &SwitchConfig) -> Checked<(Probes, Hpcc)> {
     let mut hpcc = Hpcc::default();
     sections.hpcc.apply(&mut hpcc)?;

@@ -1,4 +1,4 @@
-//! What the simulator refuses, in the words and at the place of the scenario file.
+//! Refusals of the simulator, in the words and at the position of the scenario file.
 
 use std::ops::Range;
 
@@ -120,7 +120,7 @@ fn is_key(path: &str) -> bool {
     found.is_none_or(|(_, keys)| keys.iter().any(|it| it.name == key))
 }
 
-/// What is wrong with a field that is written at another place than its name says: in an override, or in a table by
+/// The problem with a field that is written at another place than its name says: in an override, or in a table by
 /// link rate. The message if it is another one, where, and what holds there.
 fn elsewhere(
     invalid: &Invalid,
@@ -153,7 +153,7 @@ fn elsewhere(
     }
 }
 
-/// What is wrong with `config`, whose file is `root`.
+/// The problem with `config`, whose file is `root`.
 pub(crate) fn problem(
     invalid: &Invalid,
     config: &Config,

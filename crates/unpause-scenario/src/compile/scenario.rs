@@ -130,7 +130,7 @@ impl Scenario {
     pub fn source(&self) -> &str {
         &self.source
     }
-    /// What it is about.
+    /// The title.
     pub fn title(&self) -> Option<&str> {
         self.heading.title.as_deref()
     }
@@ -157,7 +157,7 @@ impl Scenario {
             .collect();
         Some(sha256((self.source.to_string() + &keys?).as_bytes()))
     }
-    /// What somebody who runs it refuses of `run`, one of its runs, at the place of that field in the file.
+    /// The refusal of `run`, one of its runs, by the program that runs it, at the position of that field in the file.
     pub fn refuse(&self, run: &Run, invalid: &Invalid) -> Error {
         let problem = compile::refused(&self.source, run, invalid);
         let name = self.origin.display().to_string();
@@ -165,7 +165,7 @@ impl Scenario {
             .unwrap_or_else(|problem| problem)
             .in_file(&name, &self.source)
     }
-    /// What its reader should know before it is run.
+    /// Warnings that its reader should see before it runs.
     pub fn warnings(&self) -> Vec<Warning> {
         let file = self.origin.display();
         warnings::of_scenario(&self.runs, |path, scheme| {

@@ -1,4 +1,4 @@
-//! What flows ask of the links on their way, against what those carry.
+//! The demand of flows on the links of their paths, against the capacity of the links.
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::Config;
@@ -66,7 +66,7 @@ fn goodput(config: &Config, flow: &FlowSpec) -> f64 {
     payload / (payload + f64::from(config.host.header_bytes + config.fabric.framing_bytes))
 }
 
-/// What flows ask of each way of each link.
+/// The demand of flows on each direction of each link.
 struct Demand<'a> {
     config: &'a Config,
     until: Time,

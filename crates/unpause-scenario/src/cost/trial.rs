@@ -1,4 +1,4 @@
-//! What a run takes and records, by its beginning: that is simulated, and its tables are made.
+//! The cost of a run, measured by its beginning: that is simulated, and its tables are made.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ const TRIED: usize = 6;
 /// Large fabrics take long to begin: no further run is tried after this many times what all trials may take.
 const ENOUGH: u32 = 3;
 
-/// What the beginning of a run took and recorded.
+/// The cost and the records of the beginning of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trial {
     /// It was of this run, and not of one like it.
@@ -34,13 +34,13 @@ pub(super) struct Trial {
     pub rest_s: f64,
     /// Samples of flows, if that was the whole run.
     pub flow_samples: Option<u64>,
-    /// What grows with the packets.
+    /// The records that grow with the packets.
     pub grown: Grown,
     /// Bytes of a row of the series of ports and of flows, and of a flow, in the files.
     pub row_bytes: Rows,
 }
 
-/// What a run records of its packets: rows of tables, and bytes of files.
+/// The records that a run makes of its packets: rows of tables, and bytes of files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Grown {
     pub packets: f64,
@@ -60,7 +60,7 @@ pub(super) struct Rows {
     pub flow_sample: Option<f64>,
 }
 
-/// What was counted of a whole run is not taken to be wrong by more than this factor, whatever its beginning says.
+/// The largest factor by which a count for a whole run is taken to be wrong, whatever its beginning shows.
 const MOST_WRONG: f64 = 4.0;
 /// Part of a run from which on its beginning is believed for all of it.
 const ENOUGH_TRIED: f64 = 0.25;

@@ -13,7 +13,7 @@ use crate::text::error::Error;
 
 /// Who keeps finished runs, and takes series that are too long for memory.
 pub(crate) trait Keep: Sync {
-    /// What is kept of a run.
+    /// Loads the kept tables of a run.
     fn load(&self, run: &Run) -> Option<Part>;
     /// Takes a finished run, whose `run` was this.
     fn save(&self, run: &Run, part: &Part) -> Result<(), Error>;

@@ -107,7 +107,7 @@ pub fn execute_at(
     Ok(outcome)
 }
 
-/// What each run is expected to take.
+/// The expected cost of each run.
 ///
 /// # Errors
 ///

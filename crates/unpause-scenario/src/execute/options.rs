@@ -8,7 +8,7 @@ use crate::limits;
 use crate::run::Run;
 use crate::text::error::{Error, nearest};
 
-/// What to run, other than the file says.
+/// Options of an execution, in place of those in the file.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Schemes to run; empty for all.

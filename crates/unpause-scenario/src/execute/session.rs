@@ -51,7 +51,7 @@ impl Default for SessionOptions {
     }
 }
 
-/// What a driver sends, by numbers of hosts: their order in the fabric, from 0.
+/// A message of a driver, by numbers of hosts: their order in the fabric, from 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
     /// Sender.

@@ -25,7 +25,7 @@ pub struct Names {
     index: HashMap<String, NodeId>,
 }
 
-/// What results say of a job beside its numbers.
+/// The names of a job that results show beside its numbers.
 #[derive(Clone, Debug)]
 pub struct NamedJob {
     /// Entry of the traffic, whose name is that of the job.

@@ -20,7 +20,7 @@ pub struct Topology {
     pub fabric: Fabric,
     /// Links that lose frames to errors from the start, by their index, and which share of them: above 0, up to 1.
     pub errors: Vec<(usize, f64)>,
-    /// What is worth saying of the file that it was read from.
+    /// Notes on the file that it was read from.
     pub notes: Vec<String>,
     /// Hosts of each server, in their order, where hosts are the GPUs of servers.
     pub gpus_per_server: Option<u32>,
@@ -32,7 +32,7 @@ pub struct Topology {
 pub struct Invalid {
     /// The builder's field at fault, in Rust's and the scenario's spelling: `rate`, `links[3]`.
     pub field: String,
-    /// What is wrong with it.
+    /// The fault.
     pub message: String,
 }
 

@@ -62,7 +62,7 @@ pub fn load(name: &str, base: &Path) -> Result<Cdf, FileError> {
     parse(&as_text(bytes, &path)?, &path)
 }
 
-/// What a file's bytes say.
+/// The text of a file.
 fn as_text(bytes: Vec<u8>, path: &Path) -> Result<String, FileError> {
     limits::utf8(bytes, 0).map_err(|not| {
         let line = not.line;

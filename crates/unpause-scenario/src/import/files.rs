@@ -41,7 +41,7 @@ pub(crate) struct ReadAs {
     pub algorithm: &'static str,
 }
 
-/// What a file says of a job.
+/// A job as a file states it.
 pub(crate) struct ReadProgram {
     pub program: Arc<Program>,
     pub labels: Vec<String>,
@@ -57,7 +57,7 @@ impl Files {
         }
     }
 
-    /// What the ranks of a job do, by a file that `read` reads.
+    /// The program of a job's ranks, from a file that `read` reads.
     pub fn program(
         &self,
         file: &Spanned<String>,
@@ -80,7 +80,7 @@ impl Files {
         Ok(read)
     }
 
-    /// What `size` or `cdf` says; one of the two must be there.
+    /// The value of `size` or `cdf`; one of the two must be there.
     pub fn size(
         &self,
         size: &Written<quantity::Size>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unpause_sim::config::{Fabric, NodeId, NodeKind};
 
-/// What a packet meets on its way.
+/// The links and switches of a packet's path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Way {
     /// Propagation there and back, and a full payload over every link on the way there; each in whole

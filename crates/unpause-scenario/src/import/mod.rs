@@ -33,9 +33,9 @@ pub enum FileError {
         line: usize,
         /// The column, in characters from 1; 0 if it is the whole line.
         column: usize,
-        /// What is there.
+        /// The text found.
         found: String,
-        /// What should be.
+        /// The text expected.
         expected: String,
     },
     /// A byte of a binary file is not what it should be.
@@ -45,9 +45,9 @@ pub enum FileError {
         path: PathBuf,
         /// Bytes before it.
         at: u64,
-        /// What is there.
+        /// The text found.
         found: String,
-        /// What should be.
+        /// The text expected.
         expected: String,
     },
 }

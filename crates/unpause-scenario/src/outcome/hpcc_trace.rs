@@ -20,7 +20,7 @@ pub(crate) struct Trace<'a> {
     far_ends: Vec<Vec<(NodeId, PortId, usize)>>,
 }
 
-/// What happens to a packet, as the file numbers it; at one instant, in this order.
+/// An event of a packet, as the file numbers it; at one instant, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Received = 0,

@@ -1,4 +1,4 @@
-//! What a scenario measured, and where it came from.
+//! The outcome of a scenario, and its origin.
 
 pub(crate) mod directory;
 pub(crate) mod hpcc_files;
@@ -23,12 +23,12 @@ use crate::text::error::Error;
 use crate::warnings::{self, Warning};
 use hpcc_files::HpccFiles;
 
-/// What an execution of a scenario measured.
+/// The outcome of an execution of a scenario.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The tables.
     pub tables: Tables,
-    /// What the reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<Warning>,
     /// How long each run took.
     pub timings: Vec<Timing>,
@@ -72,7 +72,7 @@ pub struct Manifest {
     pub host: HostNote,
     /// Speed of each run.
     pub runs: Vec<Timing>,
-    /// What the reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<Warning>,
     /// SHA-256 of each file of the result, by name; none before it is written.
     #[serde(default)]
@@ -110,7 +110,7 @@ pub struct HostNote {
     pub optimised: bool,
 }
 
-/// What one run measured.
+/// The tables of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub run: Run,
@@ -193,7 +193,7 @@ impl Outcome {
         self.heading.digest = digest;
     }
 
-    /// What `manifest.json` says.
+    /// The content of `manifest.json`.
     pub fn manifest(&self) -> Manifest {
         let mut seeds: Vec<u64> =
             summary::u64s(&self.tables.runs, "seed").map_or(Vec::new(), <[u64]>::to_vec);

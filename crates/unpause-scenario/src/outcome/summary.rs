@@ -130,7 +130,7 @@ impl Summary {
         summaries.into_values().collect()
     }
 
-    /// What table `runs` itself says of a run.
+    /// The statistics of a run that table `runs` itself has.
     fn of_row(runs: &RecordBatch, run: u32, row: usize) -> Self {
         let total = |name| u64s(runs, name).map_or(0, |column| column[row]);
         let scheme = runs.column_by_name("scheme");

@@ -42,7 +42,7 @@ impl Iteration<'_> {
         self.end - self.start
     }
 
-    /// What is left of it without the longest compute.
+    /// The time without the longest compute.
     pub fn exposed(&self) -> Time {
         self.takes().saturating_sub(self.longest_compute)
     }
@@ -113,7 +113,7 @@ fn iteration<'a>(job: &'a Job, number: u32, ranks: &[&RankIteration]) -> Iterati
 pub(crate) struct JobTotals<'a> {
     /// The job.
     pub job: &'a Job,
-    /// What results say of it beside.
+    /// The names that results show beside it.
     pub named: &'a NamedJob,
     /// Iterations that all ranks have come through.
     pub completed: u32,

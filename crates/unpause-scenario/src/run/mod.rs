@@ -24,7 +24,7 @@ pub struct Run {
     pub index: u32,
     /// Name of the scheme.
     pub scheme: String,
-    /// What its `congestion_control` is.
+    /// Its `congestion_control`.
     pub congestion_control: CongestionControl,
     /// Its `marking`, if it says.
     pub marking: Option<Marking>,
@@ -34,15 +34,15 @@ pub struct Run {
     pub values: Vec<Swept>,
     /// Files in the formats of HPCC's simulator that are asked for.
     pub(crate) hpcc: Hpcc,
-    /// What runs.
+    /// The configuration.
     pub config: Config,
-    /// What the reader of the result should know of the input.
+    /// Notes on the input for the reader of the result.
     pub notes: Vec<String>,
     /// Names of what it counts.
     pub names: Arc<Names>,
 }
 
-/// What a scenario says besides its runs.
+/// The parts of a scenario besides its runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heading {
     pub title: Option<String>,

@@ -182,7 +182,7 @@ mod parquet_file {
         static QUIET: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// What `work` answers; `None`, and no message, if it panics.
+    /// The result of `work`; `None`, and no message, if it panics.
     fn catch_quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! What runs measured, as Arrow tables.
+//! The measurements of runs, as Arrow tables.
 //!
 //! Every table opens with the columns `run` and `scheme`. Times are float64 nanoseconds, exact to
 //! the picosecond; names of columns end in their unit. What a column means is in [`crate::columns`], and
@@ -46,7 +46,7 @@ pub struct Tables {
     pub flow_series: RecordBatch,
     /// Packets that left by the ports in `probes.packets`.
     pub packets: RecordBatch,
-    /// What held the bytes at each PAUSE, with `probes.causes`.
+    /// The holders of the bytes at each PAUSE, with `probes.causes`.
     pub causes: RecordBatch,
     /// Flows that waited for what others had filled, with the same.
     pub victims: RecordBatch,

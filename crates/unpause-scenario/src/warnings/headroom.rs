@@ -210,7 +210,7 @@ fn expired(measured: &Measured, port: &PortRecord, peer: &str) -> Option<(String
     }
 }
 
-/// What a link needs beyond XOFF, and by whose formula.
+/// The bytes that a link needs beyond XOFF, and by whose formula.
 fn needs(config: &Config, link: &Link) -> String {
     let frame = config.largest_frame_bytes() + config.fabric.framing_bytes;
     let crosses = match config.switch.pfc.threshold {

@@ -11,7 +11,7 @@ pub(crate) struct Place {
     pub priority: u8,
 }
 
-/// What the last override has that applies to the place.
+/// The setting of the last override that applies to the place.
 pub(crate) fn own<T>(
     config: &Config,
     at: Place,
@@ -72,7 +72,7 @@ pub(crate) fn headroom(config: &Config, at: Place, link: &Link) -> u64 {
     }
 }
 
-/// What a dynamic threshold needs in addition: room for the frame that crosses it.
+/// The additional bytes of a dynamic threshold: room for the frame that crosses it.
 pub(crate) fn crossing(config: &Config) -> u64 {
     match config.switch.pfc.threshold {
         PfcThreshold::Static { .. } => 0,
@@ -82,7 +82,7 @@ pub(crate) fn crossing(config: &Config) -> u64 {
     }
 }
 
-/// What the formula of IEEE 802.1Q gives for a link, in bytes.
+/// The bytes that the formula of IEEE 802.1Q gives for a link.
 pub(crate) fn needed(config: &Config, link: &Link) -> u64 {
     let framing = u64::from(config.fabric.framing_bytes);
     let mtu = u64::from(config.largest_frame_bytes());

@@ -1,4 +1,4 @@
-//! What the reader of a result should know: drops, silence, knobs that did nothing.
+//! Warnings for the reader of a result: drops, silence, settings without effect.
 
 mod blind_watchdog;
 mod buffers;
@@ -56,9 +56,9 @@ pub struct Warning {
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
     /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`.
     pub kind: String,
-    /// What happened.
+    /// The event.
     pub message: String,
-    /// What to do about it.
+    /// Advice.
     pub help: Option<String>,
     /// True if it may be just what was wanted: no PAUSE where congestion control is to avoid it.
     #[serde(default)]

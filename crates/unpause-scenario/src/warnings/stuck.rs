@@ -71,7 +71,7 @@ fn told(
     (message, help)
 }
 
-/// What helps a flow that waits for an ACK.
+/// Advice for a flow that waits for an ACK.
 fn awaits_ack(measured: &Measured, flow: &FlowRecord) -> String {
     let config = &measured.run.config;
     if CutOff::new(measured).separates(flow.src, flow.dst) {

@@ -15,7 +15,7 @@ pub(crate) const KIND: &str = "default-thresholds";
 /// The rate that the thresholds of the DCQCN paper are for (SIGCOMM 2015, section 5).
 const PAPERS: Rate = Rate::from_gbps(40);
 
-/// What to know about `run`, and what to do, if its thresholds are the paper's for want of others, and a switch has a faster
+/// A warning about `run`, with advice, if its thresholds are the paper's for want of others, and a switch has a faster
 /// link.
 pub(crate) fn why(run: &Run) -> Option<(String, String)> {
     let scheme = &run.config.scheme;

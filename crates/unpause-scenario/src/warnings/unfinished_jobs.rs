@@ -56,7 +56,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     found.collect()
 }
 
-/// What tables lack.
+/// The part that tables lack.
 fn missing(counted: usize) -> &'static str {
     match counted {
         0 => "its iteration time and bandwidth are unknown",

@@ -18,12 +18,12 @@ pub struct CioqConfig {
     pub latency: Time,
     /// An arbiter grants at most this many times its output's link rate, in per cent.
     pub speedup_percent: u32,
-    /// What frames cross. `None`: a pipe of [`CioqConfig::latency`] without limit of rate.
+    /// The spines that frames cross. `None`: a pipe of [`CioqConfig::latency`] without limit of rate.
     pub spines: Option<SpinesConfig>,
 }
 
 impl CioqConfig {
-    /// What a request and its grant take at least: each has half of the latency, in whole picoseconds; over spines
+    /// The least time of a request and its grant: each has half of the latency, in whole picoseconds; over spines
     /// it takes two hops of whole picoseconds again.
     pub fn request_and_grant(&self) -> Time {
         let half = self.latency.as_ps() / 2;

@@ -15,7 +15,7 @@ pub struct ErrorEvent {
     pub link: usize,
     /// Which of its directions change.
     pub direction: Direction,
-    /// What is lost from now on.
+    /// The error rate from now on.
     pub errors: FrameErrors,
 }
 

@@ -40,7 +40,7 @@ pub struct LinkEvent {
 /// A change of the rate of a link. The frame that is being sent keeps its end; the next one has the new rate.
 ///
 /// Only what leaves later depends on it: lookahead is that of the fabric's rates, so no link becomes faster than these.
-/// What is set up by link rate stays as it is: XOFF, headroom, pause times, thresholds of congestion points, the line rate
+/// Settings by link rate stay as they are: XOFF, headroom, pause times, thresholds of congestion points, the line rate
 /// of senders, and ideal completion times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateEvent {

@@ -12,7 +12,7 @@ pub struct HistogramProbe {
     pub start: Time,
     /// None after the first that has come to this.
     pub end: Time,
-    /// What has been counted so far is reported at those instants that are multiples of this, which is a
+    /// The counts so far are reported at those instants that are multiples of this, which is a
     /// multiple of the interval.
     pub report: Time,
 }

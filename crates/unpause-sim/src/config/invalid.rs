@@ -9,15 +9,15 @@ use crate::fabric::NodeId;
 pub struct Invalid {
     /// The field at fault, from [`Config`](crate::config::Config) on: `switch.buffer_bytes`.
     pub field: &'static str,
-    /// What of the fabric it is about, if it is about one thing: the subject of `message`.
+    /// The part of the fabric concerned, if it is one part: the subject of `message`.
     pub subject: Option<Subject>,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What holds at the field, in a few words; may be empty.
+    /// A few words about the field; may be empty.
     pub label: Box<str>,
     /// Other fields that have a part in it, and what holds there.
     pub others: Vec<(&'static str, String)>,
-    /// What to do.
+    /// Advice.
     pub help: Option<Box<str>>,
 }
 

@@ -95,7 +95,7 @@ pub struct Shaper {
     pub burst_bytes: u64,
 }
 
-/// What the congestion point of a queue is, where it is not simply the scheme's.
+/// The congestion point of a queue, where it is not simply the scheme's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMarking {
     /// There is none.

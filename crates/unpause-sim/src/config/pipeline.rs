@@ -14,13 +14,13 @@ pub struct PipelineConfig {
     pub latency: Time,
     /// When the ingress of a lossless priority sends XOFF and XON.
     pub ingress: capfc::IngressParams,
-    /// What becomes of a packet whose egress queue is full.
+    /// The treatment of a packet whose egress queue is full.
     pub full_queue: FullQueue,
     /// How much an ingress and an egress queue hold.
     pub memory: Memory,
 }
 
-/// What becomes of a packet of a lossless priority that has been processed and whose egress queue is
+/// The treatment of a packet of a lossless priority that has been processed and whose egress queue is
 /// full. One of a lossy priority is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullQueue {

@@ -1,10 +1,10 @@
-//! What is recorded over time.
+//! Series that are recorded over time.
 
 use unpause_protocols::units::Time;
 
 use super::{HistogramProbe, NodeId, PortId};
 
-/// What is recorded over time. Totals per port and priority, and each flow, are always recorded.
+/// Series that are recorded over time. Totals per port and priority, and each flow, are always recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
     /// Sampling interval of the series; flows are sampled if their [`crate::traffic::FlowSpec`] says so.

@@ -29,7 +29,7 @@ pub enum PfcThreshold {
         shift: i32,
         /// As with [`Self::Dynamic`].
         xon_gap_bytes: u64,
-        /// What an ingress has to itself.
+        /// Bytes reserved for each ingress.
         reserve_bytes: u64,
     },
 }

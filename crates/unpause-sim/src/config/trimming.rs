@@ -4,7 +4,7 @@
 /// header in the control priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trimming {
-    /// What is left of a frame, bytes without framing.
+    /// The size of a trimmed frame, bytes without framing.
     pub bytes: u16,
     /// Largest control queue of a port, bytes: trimmed packets wait there, with ACKs. What exceeds it is dropped.
     pub control_queue_bytes: u64,

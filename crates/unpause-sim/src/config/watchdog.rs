@@ -8,13 +8,13 @@ use unpause_protocols::flow_control::watchdog::Params;
 pub struct WatchdogConfig {
     /// When it finds a storm, and when that is over.
     pub params: Params,
-    /// What it does then.
+    /// The action during a storm.
     pub action: WatchdogAction,
     /// Only ports that lead to hosts have one.
     pub hosts_only: bool,
 }
 
-/// What a watchdog does during a storm.
+/// The action of a watchdog during a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WatchdogAction {
     /// Drops what waits at the port in that priority, what is to join it, and what comes in by the port in that

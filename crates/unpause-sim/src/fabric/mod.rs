@@ -78,7 +78,7 @@ pub enum Ecmp {
     Hpcc,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// NICs with flows, one at each of its links.

@@ -8,7 +8,7 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes};
 
 use crate::fabric::NodeId;
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(
     Clone,
     Copy,
@@ -165,7 +165,7 @@ pub struct Packet {
     pub source_port: u16,
     /// Port by which it entered the switch that holds it.
     pub ingress: u16,
-    /// What it is.
+    /// The kind of packet.
     pub kind: Kind,
     /// Priority and flags; read them by the methods.
     pub bits: u8,

@@ -193,7 +193,7 @@ impl Ports {
     pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {
         self.first[node as usize]..self.first[node as usize + 1]
     }
-    /// What all ports of `node` transmit together, as a weight.
+    /// The sum of the rates of all ports of `node`, as a weight.
     pub fn rate(&self, node: NodeId) -> u64 {
         let ports = self.transmitters_of(node).iter();
         // Bytes per microsecond and up: exact enough.

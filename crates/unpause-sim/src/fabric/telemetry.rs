@@ -1,4 +1,4 @@
-//! What switches write into packets on their way (in-band telemetry), beside the packets.
+//! In-band telemetry: the records that switches write into packets, kept beside the packets.
 //!
 //! A packet that asks for it carries the number of a place in the records of its shard in `stamp`, and its
 //! ACK brings it back. What goes to another shard takes its record along, in the batch. Numbers say nothing of

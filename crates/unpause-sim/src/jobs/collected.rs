@@ -12,7 +12,7 @@ use super::records::CollectiveRecord;
 /// place of the operation and nothing. Then the channel, or `None` for all together.
 pub type Key = (u16, u32, u32, u32, Option<u32>);
 
-/// What ranks of a group have in common.
+/// The records that the ranks of a group share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// When the first rank began it.
@@ -26,7 +26,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// What one rank has begun and ended.
+    /// The record of one rank's start and end.
     pub fn of_one(start: Time, end: Time) -> Self {
         Self {
             start,

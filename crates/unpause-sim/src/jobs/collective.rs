@@ -20,7 +20,7 @@ use super::{exchanges, reductions, trees};
 /// A collective operation of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Collective {
-    /// What it computes.
+    /// The operation.
     pub operation: Operation,
     /// How.
     pub algorithm: Algorithm,
@@ -33,7 +33,7 @@ pub struct Collective {
     pub slices: u32,
 }
 
-/// What a collective operation computes.
+/// The operation that a collective performs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Each rank gets the sum of all buffers.
@@ -114,7 +114,7 @@ impl Collective {
         }
     }
 
-    /// What runs side by side at each rank: slices of channels.
+    /// The number of lanes that run side by side at each rank: slices of channels.
     pub fn lanes(&self) -> u32 {
         self.lanes_of_channels() * self.slices
     }
@@ -150,7 +150,7 @@ impl Collective {
         }
     }
 
-    /// What the rank at place `me` of a group of `n` does in step `step`, over channel `channel`.
+    /// Writes into `to` step `step` of the rank at place `me` of a group of `n`, over channel `channel`.
     pub fn step(&self, (me, n): (u32, u32), channel: u32, step: u32, to: &mut Step) {
         use {Algorithm as A, Operation as O};
         to.clear();

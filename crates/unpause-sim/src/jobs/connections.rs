@@ -26,7 +26,7 @@ pub struct Expected {
     pub bytes: u64,
 }
 
-/// What comes over a connection, message by message: their order is known before the run.
+/// The messages of a connection, one by one: their order is known before the run.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     iteration: u32,
@@ -243,7 +243,7 @@ impl Job {
     }
 }
 
-/// What follows from the jobs of a run.
+/// Everything that follows from the jobs of a run.
 #[derive(Debug, Default)]
 pub struct Jobs {
     /// The connections of each job, in the order in which they are flows of its entry.

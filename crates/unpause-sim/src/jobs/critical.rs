@@ -18,7 +18,7 @@ use super::job::{Exchange, Job, Over};
 use super::records::{MessageRecord, RankIteration};
 use super::step::{Part, Step};
 
-/// What took the time of a segment.
+/// The cause of the time of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
     /// A rank computed.
@@ -36,7 +36,7 @@ pub enum SegmentKind {
 /// A part of a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// What took its time.
+    /// The cause of its time.
     pub kind: SegmentKind,
     /// The iteration that this was of: that of the path, or one before.
     pub iteration: u32,
@@ -91,7 +91,7 @@ type Lane = (u32, u32);
 /// Messages of one stream: iteration, phase, channel, slice, sender, receiver. Their order is that of the steps at both.
 type Stream = (u32, u32, u32, u32, u32, u32);
 
-/// What a lane did, reduce or compute, and how long.
+/// The time that a lane spent on reducing or computing.
 type Busy = (SegmentKind, Time);
 
 /// How a lane came to the end of a step.
@@ -190,7 +190,7 @@ impl<'a> CriticalPaths<'a> {
         Some((exchange, group, *me))
     }
 
-    /// What `rank` does in a step, parts without bytes left out.
+    /// The step of `rank`, without parts that have no bytes.
     fn step(&self, place: Place, (channel, slice): Lane, step: u32) -> Option<Step> {
         let (exchange, group, me) = self.exchange(place)?;
         let (it, n) = (&exchange.collective, group.len() as u32);
@@ -287,7 +287,7 @@ impl<'a> CriticalPaths<'a> {
         Some((SegmentKind::Reduce, reduces))
     }
 
-    /// What ended step `step` of a lane at `end`, or one before it if it was over at once. What it reduced or computed
+    /// The end of step `step` of a lane at `end`, or of one before it if it was over at once. What it reduced or computed
     /// since is recorded in `busy`, latest first.
     fn ended(
         &self,
@@ -374,7 +374,7 @@ impl<'a> Walk<'_, 'a> {
         Some(())
     }
 
-    /// What came before the end of a phase, which is now.
+    /// Goes from the end of a phase, which is now, to its cause.
     fn before_phase_end(&mut self, place: Place) -> Option<At> {
         // Of lanes that waited for nothing, when they began and what they did.
         let mut at_once: Option<(Time, Vec<Busy>)> = None;
@@ -406,7 +406,7 @@ impl<'a> Walk<'_, 'a> {
         self.before_collective(place)
     }
 
-    /// What came before a lane entered a step, which is now.
+    /// Goes from a lane's entry to a step, which is now, to its cause.
     fn before_step(&mut self, place: Place, lane: Lane, step: u32) -> Option<At> {
         let Some(before) = step.checked_sub(1) else {
             return self.before_collective(place);

@@ -46,7 +46,7 @@ pub struct Ideal<'a> {
 /// Messages by places of sender and receiver, channel and bytes.
 type Known = HashMap<(u32, u32, u32, u64), Alone>;
 
-/// What happens to a lane of a rank.
+/// An event of a lane of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// It enters its next step.

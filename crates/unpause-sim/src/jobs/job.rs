@@ -22,23 +22,23 @@ pub struct Job {
     pub start: Time,
     /// How often its phases are run through.
     pub iterations: u32,
-    /// What each rank does in an iteration, one after the other.
+    /// The phases of an iteration, one after the other, the same for each rank.
     pub phases: Vec<Phase>,
-    /// What each rank does instead of that, if not the same things one after the other: then there are no phases.
+    /// The operations of each rank, if ranks do not do the same things one after the other: then there are no phases.
     pub program: Option<Arc<Program>>,
     /// From the moment at which a rank may send a message until it does.
     pub launch: Time,
-    /// What messages go over.
+    /// The connections that carry messages.
     pub over: Over,
     /// When a rank has received a message.
     pub completion: Completion,
-    /// What its connections have in common.
+    /// The settings that its connections share.
     pub flow: FlowSettings,
     /// Each message is recorded, not only iterations.
     pub records_messages: bool,
 }
 
-/// What the messages of a job go over.
+/// The connections that carry the messages of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Over {
     /// A connection for each pair of ranks and channel, as queue pairs of NCCL: its rate, its window and its source port stay.
@@ -68,14 +68,14 @@ pub struct Phase {
     pub compute: Time,
     /// That varies uniformly by up to this share of itself, more or less, from rank to rank and from iteration to iteration.
     pub jitter: Fraction,
-    /// What ranks exchange then.
+    /// The exchange of the phase, after its compute.
     pub collective: Option<Exchange>,
 }
 
 /// A collective operation of some groups of ranks at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
-    /// What each group does.
+    /// The operation of each group.
     pub collective: Collective,
     /// The groups: ranks of each in order. Every rank is in one at most.
     pub groups: Vec<Vec<u32>>,
@@ -86,7 +86,7 @@ pub struct Exchange {
 /// A collective operation of a group of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OfGroup<'a> {
-    /// What it does.
+    /// The operation.
     pub collective: &'a Collective,
     /// Ranks of the group, in order.
     pub group: &'a [u32],

@@ -1,4 +1,4 @@
-//! What jobs put on links, counted as packets leave.
+//! The bytes that jobs send over links, counted as packets leave.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::state_visitor::Show;
@@ -7,7 +7,7 @@ use super::records::JobLinkRecord;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::{GlobalPort, Ports};
 
-/// What a job has put on a link.
+/// The bytes of a job on a link.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, Show)]
 struct Sent {
     #[show(skip)]
@@ -29,7 +29,7 @@ struct Flows {
     entry: u16,
 }
 
-/// What jobs have put on the links behind ports of a shard.
+/// The bytes of jobs on the links behind the ports of a shard.
 #[derive(Debug, Default, Serialize, Deserialize, Show)]
 pub struct JobLinks {
     /// In order of their numbers.

@@ -16,7 +16,7 @@ use unpause_protocols::units::Time;
 
 use super::step::{Part, Step};
 
-/// What goes through a pipeline in an iteration.
+/// The pipeline of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pipeline {
     /// Micro-batches.
@@ -58,7 +58,7 @@ impl Pipeline {
         self.micro_batches * self.chunks
     }
 
-    /// What rank `me` of `n` computes in a step.
+    /// The direction in which rank `me` of `n` computes in a step.
     fn way(&self, (me, n): (u32, u32), order: Order, step: u32) -> Way {
         let all = self.computations();
         let behind = n - me - 1;
@@ -79,7 +79,7 @@ impl Pipeline {
         }
     }
 
-    /// What it does in a step.
+    /// Writes a step of rank `me` of `n` into `to`.
     pub fn step(&self, (me, n): (u32, u32), order: Order, step: u32, to: &mut Step) {
         let part = |peer: u32| Part {
             peer,

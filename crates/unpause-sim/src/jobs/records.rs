@@ -1,4 +1,4 @@
-//! What is recorded of jobs.
+//! Records of jobs.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
@@ -86,7 +86,7 @@ pub struct CollectiveRecord {
     pub ideal: Option<Time>,
 }
 
-/// What a job has put on a link in one direction.
+/// The bytes of a job on a link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLinkRecord {
     /// Entry of the job in [`crate::config::Config::traffic`].

@@ -1,4 +1,4 @@
-//! What a rank does in a step of a collective operation.
+//! A rank's part in a step of a collective operation.
 
 use unpause_protocols::units::Time;
 
@@ -15,12 +15,12 @@ pub struct Part {
     pub reduces: bool,
 }
 
-/// What a rank does in a step.
+/// A rank's sends and receives in a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What it sends, in this order.
+    /// The parts that it sends, in this order.
     pub sends: Vec<Part>,
-    /// What it waits for.
+    /// The parts that it waits for.
     pub receives: Vec<Part>,
     /// It waits for the acknowledgements of what it sends, too.
     pub acknowledged: bool,

@@ -32,7 +32,7 @@ fn collective(operation: Operation, algorithm: Algorithm, bytes: u64) -> Collect
 /// The ranks whose contributions a rank has in a block: bit r is that of rank r.
 type Buffer = Vec<u64>;
 
-/// What is in flight from a rank to another: blocks from the first on, and whether they are added.
+/// The blocks in flight from a rank to another, from the first on, and whether they are added.
 type Wires = BTreeMap<(u32, u32), VecDeque<(Vec<u64>, bool)>>;
 
 /// Runs a channel, ranks in turn by `order`; `held` says what each has of each block at first.
@@ -175,7 +175,7 @@ proptest! {
         prop_assert_eq!(run(&it, n, 0, 1, held, &order), vec![vec![1 << root]; size]);
     }
 
-    /// What comes over each connection, as its receiver expects it, is what its sender sends, in that order.
+    /// The messages that the receiver of each connection expects are those that its sender sends, in that order.
     #[test]
     fn receivers_expect_what_is_sent(
         n in 2u32..12,

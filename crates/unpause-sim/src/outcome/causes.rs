@@ -1,4 +1,4 @@
-//! What is known of a PAUSE and of those it held up, as results have it.
+//! Causes of PAUSEs, and the packets that they held up, as results have them.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
@@ -28,7 +28,7 @@ pub struct CauseRecord {
     pub held_bytes: u64,
     /// Frames that found no headroom from `time` until it went to XON again, or to the end of the run.
     pub dropped_packets: u64,
-    /// What held them at `time`, most bytes first, and after those what held them at the end of the run if
+    /// The holders at `time`, most bytes first, and after those the holders at the end of the run if
     /// it was still XOFF.
     pub holders: Vec<Holder>,
     /// Who had the memory that XOFF depends on, if that rather than `holders` was why.
@@ -102,7 +102,7 @@ impl Holder {
     }
 }
 
-/// What a flow had in an egress queue.
+/// The share of a flow in an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowShare {
     /// The flow; none for flows that are not listed individually.
@@ -118,7 +118,7 @@ pub struct FlowShare {
 /// Where a PAUSE, or a chain of them, began.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Root {
-    /// What is there.
+    /// The kind of root.
     pub kind: RootKind,
     /// Switch, or host whose NIC sent PAUSE.
     pub node: NodeId,
@@ -128,7 +128,7 @@ pub struct Root {
     pub share: f64,
 }
 
-/// What a root is.
+/// The kind of a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RootKind {
     /// Several hosts send more into an egress than its link carries.
@@ -211,7 +211,7 @@ pub struct Wait {
 /// Flows listed by name, of those with most bytes of the ingress and of those with most in the queue.
 const LARGEST: usize = 4;
 
-/// What an ingress has in an egress queue, and what else is there, flow by flow.
+/// The bytes of an ingress in an egress queue, and the others there, flow by flow.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// By flow.

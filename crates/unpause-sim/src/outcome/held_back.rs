@@ -18,11 +18,11 @@ pub struct Egress {
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// What it held back.
+    /// The packets that it held back.
     pub held: HeldBack,
 }
 
-/// What one egress held back.
+/// The packets that one egress held back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeldBack {
     pauses: Vec<Pause>,

@@ -1,4 +1,4 @@
-//! What a run comes to: results, what is known of each PAUSE, losses, storms, series, and FCTs in closed form.
+//! The output of a run: results, causes of PAUSEs, losses, storms, series, and FCTs in closed form.
 
 pub mod causes;
 pub mod deadlock;

@@ -1,4 +1,4 @@
-//! What a run measured, as plain columns-to-be. Times are in picoseconds ([`Time`]), sizes in bytes.
+//! The results of a run, as plain columns-to-be. Times are in picoseconds ([`Time`]), sizes in bytes.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ pub struct Results {
     pub job_links: Vec<JobLinkRecord>,
     /// Packets lost to links that were down and routes that led nowhere, by (since, node, port, priority, place).
     pub losses: Vec<LossRecord>,
-    /// What PFC watchdogs found, by (detected, node, port, priority).
+    /// Storms that PFC watchdogs detected, by (detected, node, port, priority).
     pub storms: Vec<StormRecord>,
     /// Flows that follow others which have ended, with the start that they had after the end of the run, by id.
     pub late: Vec<(u32, Time)>,
@@ -108,7 +108,7 @@ pub struct FlowRecord {
     pub delivered_bytes: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
-    /// What carried it.
+    /// The transport that carried it.
     pub transport: Transport,
     /// Delay of its data packets at the receiving host, before its transport saw them.
     pub extra_delay: Time,
@@ -122,15 +122,15 @@ pub struct FlowRecord {
     pub notifications: u64,
     /// When its sender knew that all had arrived, if that is recorded.
     pub acknowledged: Option<Time>,
-    /// What it waited for at the end of the run, if it had for long.
+    /// Set if the flow waited at the end of the run, and had for long.
     pub stuck: Option<Stuck>,
     /// Source port, the entropy of ECMP.
     pub source_port: u16,
-    /// What flow files call so.
+    /// The destination port, as flow files call it.
     pub destination_port: u16,
 }
 
-/// What a RoCE flow waited for at the end of a run, for far longer than its way takes.
+/// A RoCE flow's wait at the end of a run, if it took far longer than its path's round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// Since when.
@@ -139,7 +139,7 @@ pub struct Stuck {
     pub awaits: Awaits,
 }
 
-/// What a flow that is stuck waits for.
+/// The event that a stuck flow waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Awaits {
     /// An ACK, with all sent that it may send: its retransmission timeout would have come after the end.
@@ -283,7 +283,7 @@ pub struct PacketRecord {
     pub node: NodeId,
     /// By this port.
     pub port: PortId,
-    /// What it is.
+    /// The kind of packet.
     pub kind: PacketKind,
     /// Flow; of no meaning for PFC frames.
     pub flow: u32,
@@ -307,9 +307,9 @@ pub struct PacketRecord {
     pub ece: bool,
     /// A TCP acknowledgement of the whole flow, whatever the number says.
     pub all: bool,
-    /// What a CNP or CNM says.
+    /// The content of a CNP or CNM.
     pub notification: Option<Notification>,
-    /// What a PFC frame says.
+    /// The content of a PFC frame.
     pub pfc: Option<PfcFrame>,
     /// Entropy of ECMP; of no meaning for CNMs and PFC frames.
     pub source_port: u16,

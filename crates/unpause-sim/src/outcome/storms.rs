@@ -1,4 +1,4 @@
-//! What PFC watchdogs find.
+//! Storms that PFC watchdogs detect.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
@@ -15,7 +15,7 @@ pub struct StormRecord {
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// What the watchdog did.
+    /// The action of the watchdog.
     pub action: WatchdogAction,
     /// When the pause took effect that was in force when it was found.
     pub began: Time,

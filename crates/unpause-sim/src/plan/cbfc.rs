@@ -1,4 +1,4 @@
-//! What must be so where links have credits.
+//! Requirements of links with credits.
 
 use unpause_protocols::flow_control::credits::cbfc;
 use unpause_protocols::flow_control::credits::{self, Settings as _};

@@ -1,4 +1,4 @@
-//! What a configuration must keep to be run.
+//! Requirements that a configuration must meet to be run.
 
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
@@ -265,7 +265,7 @@ fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
     Ok(links_of)
 }
 
-/// What is said by link rate is said of every rate of a switch's ports.
+/// A setting by link rate must cover every rate of a switch's ports.
 fn check_rates(config: &Config) -> Result<(), Invalid> {
     let pfc = &config.switch.pfc;
     let rates = |all: &mut dyn Iterator<Item = Rate>| all.collect::<Vec<_>>();
@@ -344,7 +344,7 @@ fn check_events(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// What the engine relies on.
+/// The conditions that the engine relies on.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What must be so where receivers grant credits.
+//! Requirements of receivers that grant credits.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::fabric::packet::SENT_BITS;
 use crate::fabric::{Fabric, NodeKind};
 
-/// What gives credits, and their base RTT.
+/// The fields that grant credits, and that of their base RTT.
 fn fields(config: &Config) -> (&'static str, &'static str) {
     match config.scheme.roce {
         congestion_control::Config::Nscc(_) => ("scheme.nscc.credits", "scheme.nscc.base_rtt"),

@@ -358,7 +358,7 @@ mod tests {
         waits
     }
 
-    /// What a graph says of which port waits for which.
+    /// The pairs of ports of a graph in which one waits for the other.
     fn waits(successors: Vec<Vec<u32>>) -> BTreeSet<(u32, u32)> {
         let of_port = (0..).zip(successors);
         of_port

@@ -1,4 +1,4 @@
-//! What changes in a run, and when: links that fail and return, the routes that follow them, and errors on links.
+//! Changes during a run, with their times: links that fail and return, the routes that follow them, and errors on links.
 //!
 //! All of it is known before the run. Windows end where something changes, so that every node has come to that time and no
 //! further, whoever runs it: what happens then cannot depend on threads or processes.
@@ -12,7 +12,7 @@ use crate::fabric::ports::{GlobalPort, Ports};
 use crate::outcome::results::{LinkChange, LossPlace};
 use crate::routing::Routing;
 
-/// What changes between two windows.
+/// A change between two windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// When.
@@ -49,7 +49,7 @@ struct Known {
 type Steps = BTreeMap<usize, Vec<(Time, bool)>>;
 
 impl Epochs {
-    /// What changes before the run ends; `routing` is that of the fabric with all its links.
+    /// The changes before the run ends; `routing` is that of the fabric with all its links.
     pub fn of(config: &Config, ports: &Ports, routing: &Routing) -> Self {
         let events = &config.events;
         let mut changes: BTreeMap<Time, Change> = BTreeMap::new();

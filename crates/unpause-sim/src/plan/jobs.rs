@@ -1,4 +1,4 @@
-//! What a job must keep to be run.
+//! Requirements that a job must meet to be run.
 
 use unpause_protocols::units::Time;
 

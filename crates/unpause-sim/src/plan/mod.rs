@@ -1,4 +1,4 @@
-//! What every node of a run reads and none writes.
+//! The plan of a run: every node reads it, and none writes to it.
 
 pub mod dependency;
 pub mod sampling;
@@ -60,7 +60,7 @@ pub struct Plan<'a> {
     pub mtu_wire_bytes: u64,
     /// Who runs while others wait.
     pub schedule: Schedule,
-    /// What all TCP connections have in common.
+    /// The settings that all TCP connections share.
     pub tcp: TcpPlan,
     /// Flows that start when others have ended.
     pub followers: Followers,
@@ -121,7 +121,7 @@ impl Classes {
     }
 }
 
-/// What holds at links of `rate`.
+/// The setting for links of `rate`.
 pub fn at_rate<T: Clone>(settings: &[(Rate, T)], rate: Rate) -> Option<T> {
     let of_rate = settings.iter().find(|(of, _)| *of == rate);
     of_rate.map(|(_, setting)| setting.clone())
@@ -258,7 +258,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// What switch `node` has of its buffer for headroom, and for what ports have to themselves.
+    /// The bytes that switch `node` reserves in its buffer for headroom and for ports.
     pub fn reserved_headroom(&self, node: NodeId) -> u64 {
         let lossless = self.switch_settings(node).lossless;
         let ports = self.ports.transmitters_of(node).iter();
@@ -310,7 +310,7 @@ impl<'a> Plan<'a> {
         (payload + host.header_bytes).max(host.min_frame_bytes)
     }
 
-    /// What a switch adds to the time of a packet that is alone in it.
+    /// The time that a switch adds to a packet that is alone in it.
     pub fn switch_latency(&self) -> Time {
         match &self.config.switch.model {
             SwitchModel::SharedBuffer => Time::ZERO,

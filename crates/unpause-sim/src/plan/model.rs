@@ -1,4 +1,4 @@
-//! What switch models must keep to be run.
+//! Requirements of the switch models.
 
 use unpause_protocols::flow_control::capfc::Stop;
 use unpause_protocols::units::{LinkSpeed, Time};

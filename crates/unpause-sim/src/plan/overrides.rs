@@ -1,4 +1,4 @@
-//! What must be so of switches that are set otherwise than the others.
+//! Requirements of switches with settings of their own.
 
 use unpause_protocols::congestion_point;
 use unpause_protocols::units::Rate;

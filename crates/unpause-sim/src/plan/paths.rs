@@ -1,4 +1,4 @@
-//! What must be so where packets of a flow take different paths.
+//! Requirements where packets of a flow take different paths.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ fn check_groups(config: &Config) -> Result<(), Invalid> {
         .help("use builder = \"dragonfly\" with three groups or more, or another `balancing`"))
 }
 
-/// What is wrong with the groups of a fabric, if it has any.
+/// The fault in the groups of a fabric, if there is one.
 fn wrong_groups(fabric: &Fabric) -> Option<&'static str> {
     let (groups, nodes) = (&fabric.groups, fabric.nodes.len());
     if groups.is_empty() {

@@ -1,4 +1,4 @@
-//! What loss recovery must keep to be run.
+//! Requirements of loss recovery.
 
 use unpause_protocols::congestion_control;
 use unpause_protocols::loss_recovery::{Config as Recovery, selective_repeat};

@@ -1,4 +1,4 @@
-//! What must be so where links send corrupted frames again.
+//! Requirements of links with retry.
 
 use unpause_protocols::units::Time;
 

@@ -1,4 +1,4 @@
-//! What all TCP connections of a run have in common.
+//! The settings that all TCP connections of a run share.
 
 use unpause_protocols::tagging::{self, Tagging};
 
@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::fabric::packet::MIN_FRAME_BYTES;
 use crate::outcome::ideal::Frames;
 
-/// What all TCP connections have in common.
+/// The settings that all TCP connections share.
 #[derive(Debug)]
 pub struct TcpPlan {
     /// Bytes of the flow in a full segment.
@@ -70,7 +70,7 @@ impl TcpPlan {
         self.priorities.first().copied().unwrap_or(priority)
     }
 
-    /// What a flow of `size` bytes, above 0, puts on a wire with `framing` bytes for each frame.
+    /// The frames of a flow of `size` bytes, above 0, with `framing` bytes on the wire for each.
     pub fn frames(&self, size: u64, framing: u64) -> Frames {
         let full = (size - 1) / u64::from(self.mss);
         let last = (size - full * u64::from(self.mss)) as u32;

@@ -1,4 +1,4 @@
-//! What must be so where switches trim packets.
+//! Requirements of switches that trim packets.
 
 use unpause_protocols::loss_recovery::Config as Recovery;
 

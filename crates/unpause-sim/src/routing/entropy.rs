@@ -1,9 +1,9 @@
-//! What a choice among equal next hops reads of a packet or of a flow, beside its addresses.
+//! The fields that a choice among equal next hops reads of a packet or of a flow, beside its addresses.
 
 use crate::fabric::NodeId;
 use crate::fabric::packet::{FORWARD, Kind, Packet};
 
-/// What tells flows between the same hosts apart.
+/// The fields in which flows between the same hosts differ.
 pub trait Entropy {
     /// Source port of the flow.
     fn source_port(&self) -> u16;

@@ -6,7 +6,7 @@ use crate::fabric::{NodeId, hpcc_address};
 use crate::followers::{self, Followers};
 use crate::traffic::{DESTINATION_PORT, TrafficSpec};
 
-/// What [`crate::fabric::Ecmp::Hpcc`] reads of a flow beside its addresses and its source port.
+/// The fields that [`crate::fabric::Ecmp::Hpcc`] reads of a flow beside its addresses and its source port.
 #[derive(Debug)]
 pub(super) struct HpccEcmp {
     /// Destination ports by flow; empty if all are the same.

@@ -17,7 +17,7 @@ pub struct SwitchRoutes {
     pub next_hops: Vec<u16>,
     /// Each set of ports that lead equally far, as a range of `ports`. The first is empty.
     pub sets: Vec<(u16, u16)>,
-    /// What `sets` are ranges of.
+    /// The ports of all sets: `sets` are ranges of them.
     pub ports: Vec<PortId>,
 }
 

@@ -104,7 +104,7 @@ pub fn run_ranks(
     Ok(all.map(|shards| report::results(&shared.plan, shards, end)))
 }
 
-/// What threads of a run read.
+/// The data that all threads of a run read.
 struct Shared<'c> {
     plan: Plan<'c>,
     shard_of: Vec<u16>,

@@ -60,7 +60,7 @@ fn connections<'a>(
     found
 }
 
-/// What operations of a job take alone.
+/// The times of the operations of a job alone.
 struct Ideals<'a> {
     plan: &'a Plan<'a>,
     job: &'a Job,

@@ -24,7 +24,7 @@ pub struct End {
     pub at: Time,
     /// Windows until then.
     pub windows: u64,
-    /// What ended it, if not its time.
+    /// The deadlock that ended it, if it did not run to its end.
     pub deadlock: Option<Deadlock>,
     /// Data packets that went to another shard and never came.
     pub lost_data_packets: u64,
@@ -116,7 +116,7 @@ fn totals(counts: &Counts, at: Time, (ports, flows): (&[PortRecord], &[FlowRecor
     }
 }
 
-/// What all shards have recorded, and the data packets that they hold.
+/// The records of all shards in one, and the number of data packets that they hold.
 fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
     let mut log = Log::default();
     let mut held = 0;
@@ -127,7 +127,7 @@ fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
     (log, held)
 }
 
-/// What both ends know of messages, which come over these flows; those that have not come are left out.
+/// The records of messages, from both ends, that came over these flows; those that have not come are left out.
 fn messages(
     plan: &Plan<'_>,
     (mut starts, mut ends, mut acks): (Vec<MessageStart>, Vec<MessageEnd>, Vec<MessageAck>),
@@ -237,7 +237,7 @@ fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> (u64, Vec<(u32,
     (waiting as u64, late)
 }
 
-/// What both ends know of flows, by their numbers.
+/// The records of flows, from both ends, by their numbers.
 fn records(
     plan: &Plan<'_>,
     mut flows: Vec<FlowEnd>,
@@ -255,7 +255,7 @@ fn records(
     flows.iter().map(record).collect()
 }
 
-/// What both ends know of a flow.
+/// The record of a flow, from both ends.
 fn record(flow: &FlowEnd, sender: &SenderEnd, ideal_fct: Option<Time>) -> FlowRecord {
     FlowRecord {
         id: flow.id,

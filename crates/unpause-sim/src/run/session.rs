@@ -44,10 +44,10 @@ self_cell! {
     }
 }
 
-/// What a session is told, and how its messages go.
+/// The options of a session, and the settings of its messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// What all messages have in common.
+    /// The settings that all messages share.
     pub flow: FlowSettings,
     /// It is told when all of a message has been acknowledged.
     pub acknowledged: bool,
@@ -82,7 +82,7 @@ pub struct Message {
     pub connection: Option<u32>,
 }
 
-/// What has happened to what.
+/// A completion: the event, and its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// When.
@@ -91,7 +91,7 @@ pub struct Completion {
     pub what: What,
 }
 
-/// What has happened.
+/// The event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The sender of a message knows that all of it has arrived.
@@ -200,7 +200,7 @@ impl Session {
         self.open.len()
     }
 
-    /// What is sent now starts now; answers the number of the message, which is that of the flow in the results.
+    /// Sends a message, which starts now; returns its number, which is that of the flow in the results.
     ///
     /// # Errors
     ///
@@ -383,7 +383,7 @@ impl Session {
         })
     }
 
-    /// What is simulated, the entry of the messages included.
+    /// The configuration that is simulated, the entry of the messages included.
     pub fn config(&self) -> &Config {
         self.running.borrow_owner().borrow_owner()
     }

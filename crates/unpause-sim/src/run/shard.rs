@@ -37,7 +37,7 @@ pub struct Shard {
     /// Which one it is.
     #[show(skip)]
     pub index: u16,
-    /// What has been recorded.
+    /// The records so far.
     #[show(nested)]
     pub log: Log,
     /// For each shard, what it is to be sent; nothing for this one.
@@ -59,7 +59,7 @@ pub struct Shard {
     nodes: Vec<Option<Node>>,
     #[show(skip)]
     shard_of: Vec<u16>,
-    /// What is in flight to the nodes of this shard.
+    /// Packets in flight to the nodes of this shard.
     #[show(nested)]
     inboxes: Inboxes,
     #[show(refuse_if = !telemetry.is_empty())]
@@ -81,10 +81,10 @@ pub struct Shard {
     routes: usize,
 }
 
-/// What a shard leaves at the end of a run.
+/// The state of a shard at the end of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ShardEnd {
-    /// What has been recorded.
+    /// The records.
     pub log: Log,
     /// Data packets still in queues and on wires.
     pub held_data_packets: u64,

@@ -22,7 +22,7 @@ pub enum CdfError {
     Probability {
         /// Position of the point.
         index: usize,
-        /// What was found.
+        /// The value found.
         probability: f64,
     },
     /// Less than before it.
@@ -34,7 +34,7 @@ pub enum CdfError {
     /// The last probability is not 1.
     #[error("the last probability is {probability}, not 1")]
     Incomplete {
-        /// What was found.
+        /// The value found.
         probability: f64,
     },
 }

@@ -12,13 +12,13 @@ pub struct Following {
     pub entry: u16,
     /// The entries whose flows have to end.
     pub after: Vec<u16>,
-    /// What counts as the end of a flow.
+    /// The event that counts as the end of a flow.
     pub ending: Ending,
     /// Which flows wait for which.
     pub matching: Matching,
 }
 
-/// What counts as the end of a flow, and which host knows of it.
+/// The event that counts as the end of a flow, and thereby which host observes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// Its last byte has been delivered, at its receiver.

@@ -1,4 +1,4 @@
-//! What a scenario says of its traffic.
+//! The traffic of a run, entry by entry.
 
 use std::sync::Arc;
 
@@ -38,9 +38,9 @@ pub struct FlowSpec {
     pub recorded: bool,
     /// Entropy of ECMP, as a RoCEv2 source port.
     pub source_port: u16,
-    /// What flow files call so; [`DESTINATION_PORT`] of other flows. Only [`crate::config::Ecmp::Hpcc`] reads it.
+    /// The destination port, as flow files call it; [`DESTINATION_PORT`] of other flows. Only [`crate::config::Ecmp::Hpcc`] reads it.
     pub destination_port: u16,
-    /// What carries it.
+    /// The transport that carries it.
     pub transport: Transport,
     /// Delay of its data packets at the receiving host, before its transport sees them.
     pub extra_delay: ExtraDelay,
@@ -101,7 +101,7 @@ impl Pool {
 /// Destination port of flows that name none: that of most in HPCC's own files.
 pub const DESTINATION_PORT: u16 = 100;
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transport {
     /// RoCEv2: go-back-N at the rate and the window of the scheme's law.
@@ -114,7 +114,7 @@ pub enum Transport {
     Udp,
 }
 
-/// What all flows of a generator have in common.
+/// The settings that all flows of a generator share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSettings {
     /// Priority of the data packets.
@@ -129,7 +129,7 @@ pub struct FlowSettings {
     pub controlled: bool,
     /// Sampled into the flow series.
     pub recorded: bool,
-    /// What carries them.
+    /// The transport that carries them.
     pub transport: Transport,
     /// Delay of data packets at the receiving host, before its transport sees them.
     pub extra_delay: ExtraDelay,
@@ -230,7 +230,7 @@ impl TrafficSpec {
         }
     }
 
-    /// What flows of a generator have in common; `None` of flows named one by one.
+    /// The settings that flows of a generator share; `None` for flows named one by one.
     pub fn settings(&self) -> Option<&FlowSettings> {
         match self {
             Self::Flows(_) => None,

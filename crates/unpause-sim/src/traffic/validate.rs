@@ -1,4 +1,4 @@
-//! What makes an entry impossible to generate.
+//! Faults that make an entry impossible to generate.
 
 use std::collections::HashSet;
 

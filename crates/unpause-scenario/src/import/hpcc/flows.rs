@@ -35,7 +35,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// What of the file is not done as it stands there; a sentence each.
+    /// Rows of the file that are not followed literally; a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |count: usize, rest: &str| {

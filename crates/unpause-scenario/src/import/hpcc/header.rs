@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What it is called.
+    /// The name of the format.
     pub fn named(self) -> &'static str {
         match self {
             Self::Hpcc => "three numbers, nodes, switches and links (HPCC)",
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// What the first line says.
+/// The content of the first line.
 pub(super) struct Header {
     pub kind: Kind,
     pub nodes: NodeId,

@@ -15,7 +15,7 @@ pub(super) struct Rows<'a, R> {
     place: Place<'a>,
     /// Bytes read.
     read: u64,
-    /// What comes before the next line.
+    /// Rows that come before the next line.
     back: VecDeque<Row<'a>>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Row<'a> {
             .map_err(|_| self.place.error(self.shown(), expected))
     }
 
-    /// What it says, and in how many columns.
+    /// The text of the row, and its number of columns.
     pub fn shown(&self) -> String {
         format!("`{}` ({} columns)", self.text.trim(), self.width())
     }

@@ -1,4 +1,4 @@
-//! What is particular to SimAI's topologies.
+//! The particulars of SimAI's topologies.
 //!
 //! The numbers of nodes, GPUs of a server, NVSwitches, other switches and links, and a GPU type; the ids of the switches,
 //! NVSwitches first; one link a line, as in HPCC's files. As its readers do

@@ -47,7 +47,7 @@ pub(crate) fn read(
     Ok((topology, header.kind))
 }
 
-/// What follows the header, which is `first`.
+/// Reads the lines that follow the header, which is `first`.
 fn body<'a>(
     mut rows: Rows<'a, impl BufRead>,
     header: &Header,
@@ -133,7 +133,7 @@ fn header_words<'a>(
     Ok(head)
 }
 
-/// What each node is, and which are switches as they are listed. Their ids may stand on several lines, and links behind
+/// The kind of each node, and which are switches as they are listed. Their ids may stand on several lines, and links behind
 /// them.
 fn kinds<'a>(
     rows: &mut Rows<'a, impl BufRead>,
@@ -212,7 +212,7 @@ impl Row<'_> {
         }
     }
 
-    /// What should be in place of a row that is no link.
+    /// The columns expected in place of a row that is no link.
     fn expected(&self) -> String {
         match self.width() {
             0..=LINK_WORDS => LINK.to_owned(),

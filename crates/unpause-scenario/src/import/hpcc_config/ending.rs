@@ -166,7 +166,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is not carried over.
+    /// Notes all that is not carried over.
     pub(super) fn rest(&mut self) {
         let config = self.config;
         for key in &config.others {

@@ -10,12 +10,12 @@ pub(super) struct ForkKey {
     pub name: &'static str,
     /// Who has it.
     pub fork: &'static str,
-    /// What follows it.
+    /// The values that follow it.
     takes: Takes,
     pub becomes: Becomes,
 }
 
-/// What follows a key.
+/// The values that follow a key.
 #[derive(Clone, Copy, PartialEq)]
 enum Takes {
     Word,
@@ -23,7 +23,7 @@ enum Takes {
     Counted,
 }
 
-/// What a key of a fork becomes here.
+/// The meaning of a fork's key here.
 pub(super) enum Becomes {
     /// Nothing, which changes no result; what it is.
     Nothing(&'static str),
@@ -254,7 +254,7 @@ pub(super) fn key(name: &str) -> Option<&'static ForkKey> {
 }
 
 impl ForkKey {
-    /// What is written behind it; of several words the first.
+    /// Takes the value behind it; of several words the first.
     pub fn take(&self, name: &str, words: &mut Words<'_>) -> Result<String, FileError> {
         let first = words.text(name)?;
         if self.takes == Takes::Counted {
@@ -276,7 +276,7 @@ impl ForkKey {
     }
 }
 
-/// What a number of CC_MODE means in a fork.
+/// The law that a number of CC_MODE selects in a fork.
 pub(super) fn law(cc_mode: u32) -> Option<&'static str> {
     match cc_mode {
         13 => Some("a law of intcc or PrioMeter"),

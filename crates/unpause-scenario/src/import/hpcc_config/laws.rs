@@ -1,4 +1,4 @@
-//! What a `config.txt` says of its congestion control, in the keys of its scheme.
+//! The congestion control of a `config.txt`, in the keys of its scheme.
 
 use unpause_protocols::units::Rate;
 

@@ -1,4 +1,4 @@
-//! What becomes of the keys of forks that a configuration has.
+//! The keys of forks in a configuration, and their effect.
 
 use super::forks::Becomes::{Done, Nothing, Only};
 use super::forks::key;
@@ -35,7 +35,7 @@ pub(super) fn check(config: &HpccConfig) -> Result<(), FileError> {
     Err(place.error(found.join(", "), expected))
 }
 
-/// What became of the keys of forks that are not refused, a sentence each.
+/// Notes on the keys of forks that are not refused, a sentence each.
 pub(super) fn notes(config: &HpccConfig) -> Vec<String> {
     let note = |(name, value): (&String, &String)| {
         let key = key(name)?;

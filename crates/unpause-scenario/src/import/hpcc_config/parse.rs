@@ -1,4 +1,4 @@
-//! What a `config.txt` says.
+//! Reading of a `config.txt`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::forks;
 use super::words::Words;
 use crate::import::{FileError, Place};
 
-/// What a `config.txt` says, with the values that `third.cc` has where it says nothing.
+/// The values of a `config.txt`, with those of `third.cc` where it has none.
 #[derive(Clone, Debug)]
 pub(super) struct HpccConfig {
     pub path: PathBuf,

@@ -24,16 +24,16 @@ use crate::text::count::counted;
 pub struct Imported {
     /// Its text.
     pub text: String,
-    /// What was read, and what of it is read in another way than it says; one line each.
+    /// The files read, and what is read in another way than written; one line each.
     pub notes: Vec<String>,
-    /// What of the configuration it does not do, and why; one line each.
+    /// Parts of the configuration that are not carried over, and why; one line each.
     pub left_out: Vec<String>,
     /// The files that it was made of.
     pub files: Vec<PathBuf>,
     config: HpccConfig,
 }
 
-/// What is not said by a `config.txt`.
+/// Settings that a `config.txt` does not have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wish<'a> {
     /// Where the simulator is started: files are named from there. If none is given, they are looked for in the
@@ -44,7 +44,7 @@ pub struct Wish<'a> {
 }
 
 impl Imported {
-    /// What is wrong with a line of the text, by its number, said of the key that the line comes from.
+    /// A mistake in a line of the text, by its number, reported for the key that the line comes from.
     pub(crate) fn mistake(&self, line: Option<usize>, found: String) -> FileError {
         // The comment of a line begins with that key.
         let line = line.and_then(|line| self.text.lines().nth(line.saturating_sub(1)));
@@ -127,7 +127,7 @@ fn check(config: &HpccConfig) -> Result<(), FileError> {
     Ok(())
 }
 
-/// What the file says; no more than a configuration has.
+/// The text of the file, if it is no longer than a configuration.
 fn read_text(path: &Path) -> Result<String, FileError> {
     let io = |reason| Place::of_line(path, 0).io(reason);
     let file = std::fs::File::open(path).map_err(io)?;

@@ -12,7 +12,7 @@ pub(super) struct Words<'a> {
     words: Vec<Word<'a>>,
     at: usize,
     path: &'a Path,
-    /// What of numbers is not read.
+    /// Parts of numbers that are not read.
     pub notes: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Writer<'a> {
     pub(super) topology: &'a Topology,
     pub(super) text: String,
     pub(super) left_out: Vec<String>,
-    /// What was read as something else than it says, or in one of several ways.
+    /// Values that were read in another way than written, or in one of several ways.
     pub(super) notes: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Value {
     pub line: usize,
 }
 
-/// What a file says.
+/// The content of a file.
 pub(super) struct File {
     pub nodes: Value,
     pub podsize: Value,
@@ -20,7 +20,7 @@ pub(super) struct File {
     pub tiers: Vec<Tier>,
 }
 
-/// What a file says of the switches of a tier.
+/// The settings of a file for the switches of a tier.
 #[derive(Debug)]
 pub(super) struct Tier {
     number: usize,

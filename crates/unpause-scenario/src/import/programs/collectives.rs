@@ -61,7 +61,7 @@ impl Part<'_> {
     }
 }
 
-/// What a rank has got from operation `first` on is its part in a collective operation, or in a channel of it, that is over
+/// The operations that a rank has got from `first` on are its part in a collective operation, or in a channel of it, that is over
 /// with `end`.
 fn note_span(
     rank: &mut DraftRank,
@@ -78,7 +78,7 @@ fn note_span(
     }
 }
 
-/// What ends with all of these.
+/// The operation that ends when all of these have ended.
 pub(super) fn join(draft: &mut Draft, rank: u32, all: &[u32], label: u16) -> Option<u32> {
     match all {
         [] => None,

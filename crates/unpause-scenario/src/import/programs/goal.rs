@@ -202,7 +202,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What stands from word `at` on: the task, its cpu and its NIC.
+    /// Reads from word `at` on: the task, its cpu and its NIC.
     fn task(&self, at: usize) -> Result<(Task, (u8, u8)), FileError> {
         let lines = &self.lines;
         match lines.word(at) {

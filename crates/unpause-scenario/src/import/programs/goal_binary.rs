@@ -150,7 +150,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What waits for a node, in the appendix.
+    /// The nodes that wait for a node, in the appendix.
     fn edges(
         &self,
         (rank, number): (u32, u64),

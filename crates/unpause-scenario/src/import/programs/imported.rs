@@ -1,18 +1,18 @@
-//! What files of programs come to, and what is said of those that cannot be run.
+//! Programs read from files, and messages about those that cannot be run.
 
 use std::fmt::Write as _;
 
 use unpause_sim::jobs::Program;
 use unpause_sim::jobs::program::{Draft, ProgramError, Task, Wrong};
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug, PartialEq)]
 pub struct Imported {
-    /// What its ranks do.
+    /// The program of its ranks.
     pub program: Program,
-    /// What the labels of its operations stand for.
+    /// The names behind the labels of its operations.
     pub labels: Vec<String>,
-    /// What of the file has no effect, a sentence each.
+    /// Parts of the file that have no effect, a sentence each.
     pub notes: Vec<String>,
     /// Which collective operations it has.
     pub used: Used,
@@ -46,7 +46,7 @@ impl Used {
     }
 }
 
-/// What was found instead of what was expected, where a program cannot be run. `place` says where an operation stands.
+/// The text found and the text expected, where a program cannot be run. `place` says where an operation stands.
 pub(super) fn explain(
     error: &ProgramError,
     draft: &Draft,

@@ -37,7 +37,7 @@ const KEYS: [&str; 9] = [
     "pp_comm",
 ];
 
-/// What they say.
+/// The values of the header.
 pub(super) struct Header {
     /// Ranks of a tensor-parallel group, and of an expert-parallel one.
     pub tp: u32,
@@ -166,7 +166,7 @@ impl Header {
         }
     }
 
-    /// What has no effect.
+    /// Words that have no effect.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.pp > 1 {

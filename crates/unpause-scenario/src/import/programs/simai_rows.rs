@@ -6,7 +6,7 @@ use super::words::Lines;
 use crate::import::FileError;
 use crate::text::error::nearest;
 
-/// What ranks exchange.
+/// The exchange of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
     AllReduce,
@@ -36,7 +36,7 @@ pub(super) struct Communication {
     pub bytes: u64,
 }
 
-/// What a layer does in a pass.
+/// A layer's work in a pass.
 #[derive(Debug)]
 pub(super) struct Pass {
     pub compute: Time,

@@ -121,7 +121,7 @@ impl<'t> Lines<'t> {
         self.found(at, found, expected)
     }
 
-    /// What was `found` at word `at`.
+    /// The error that word `at` is `found`.
     pub fn found(&self, at: usize, found: impl Into<String>, expected: &str) -> FileError {
         let place = Place {
             path: self.path,

@@ -1,4 +1,4 @@
-//! What is said of a file: how bad it is, where it stands, the arithmetic, and what to do.
+//! Findings about a file: severity, position, arithmetic, and advice.
 
 use std::collections::BTreeMap;
 
@@ -51,11 +51,11 @@ pub struct Finding {
     pub rule: &'static str,
     /// Where.
     pub spot: Spot,
-    /// What is wrong; the same for every port of which it is true.
+    /// The fault; the same for every port that has it.
     pub message: String,
     /// The numbers from which that follows, a line each.
     pub arithmetic: Vec<String>,
-    /// What to do.
+    /// Advice.
     pub fix: String,
     /// Other places of which the same is true.
     pub also: Vec<Spot>,

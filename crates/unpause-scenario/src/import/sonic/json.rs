@@ -12,7 +12,7 @@ pub(super) struct Node {
     pub value: Value,
 }
 
-/// What a value is.
+/// The kind and content of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Null,
@@ -35,7 +35,7 @@ pub(super) struct Member {
 }
 
 impl Value {
-    /// What it is, in words.
+    /// Its kind, in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -48,7 +48,7 @@ impl Value {
     }
 }
 
-/// What is no JSON.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mistake {
     /// Byte at which it is.
@@ -89,7 +89,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is here instead of what is expected.
+    /// The error that something else stands here than expected.
     fn mistake(&self, expected: &'static str) -> Mistake {
         let found = match self.text[self.at..].chars().next() {
             None => "the end of the file".to_owned(),

@@ -1,4 +1,4 @@
-//! What a `config_db.json` says, in types: ports, buffers, maps, marking, the watchdog, neighbours.
+//! A `config_db.json` in types: ports, buffers, maps, marking, the watchdog, neighbours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub struct ConfigDb {
     pub path: PathBuf,
     /// Bytes at which its lines begin.
     pub(super) lines: Vec<usize>,
-    /// What is wrong with its form.
+    /// Faults in its form.
     pub(super) findings: Vec<Finding>,
     /// Names of all tables of the file.
     pub tables: Vec<String>,
@@ -125,7 +125,7 @@ pub struct Profile {
     pub xon_offset: Option<Given<u64>>,
     /// Headroom, bytes.
     pub xoff: Option<Given<u64>>,
-    /// What it may take of the pool.
+    /// Its share of the pool.
     pub threshold: Option<Given<Threshold>>,
     /// A threshold is written, whether it can be read or not.
     pub has_threshold: bool,
@@ -160,11 +160,11 @@ pub struct Queue {
 pub struct Map {
     /// Where it stands.
     pub spot: Spot,
-    /// What becomes of each.
+    /// The target of each.
     pub entries: BTreeMap<u8, Given<u8>>,
 }
 
-/// What a port does with classes.
+/// The treatment of classes at a port.
 #[derive(Clone, Debug, Default)]
 pub struct Qos {
     /// Where it stands.
@@ -228,7 +228,7 @@ pub struct Curve {
     pub is_enabled: Option<Given<bool>>,
 }
 
-/// What a profile of WRED does with green packets. All packets are green unless a policer colours them.
+/// The treatment of green packets by a profile of WRED. All packets are green unless a policer colours them.
 #[derive(Clone, Copy, Debug)]
 pub enum Green<'a> {
     /// It marks those that are ECN-capable.
@@ -240,7 +240,7 @@ pub enum Green<'a> {
 }
 
 impl Wred {
-    /// What it does with green packets: `wred_green_enable` switches the curve on, and `ecn` says whether it marks
+    /// Its treatment of green packets: `wred_green_enable` switches the curve on, and `ecn` says whether it marks
     /// (`SAI_WRED_ATTR_GREEN_ENABLE`, `SAI_WRED_ATTR_ECN_MARK_MODE`).
     pub fn green(&self) -> Green<'_> {
         let [curve, ..] = &self.colors;

@@ -171,7 +171,7 @@ pub(super) fn queues(tables: &mut Tables<'_>, db: &mut ConfigDb) {
     }
 }
 
-/// What SONiC takes for `ecn`.
+/// The values of `ecn` that SONiC accepts.
 const ECN: [&str; 8] = [
     "ecn_none",
     "ecn_green",

@@ -200,7 +200,7 @@ impl<'a> Tables<'a> {
         self.error("wrong-type", &spot, message, fix);
     }
 
-    /// What a field says; SONiC's values are text, of which only numbers can go without quotes.
+    /// The text of a field; SONiC's values are text, of which only numbers can go without quotes.
     pub(super) fn text(&mut self, entry: &Entry<'_>, field: &str) -> Option<Given<String>> {
         let member = entry.fields.iter().find(|it| it.key == field)?;
         let spot = entry.spot_of(field);
@@ -245,7 +245,7 @@ impl<'a> Tables<'a> {
         self.text(entry, field)
     }
 
-    /// What `read` makes of a field's text.
+    /// Reads a field's text by `read`.
     pub(super) fn read<T>(
         &mut self,
         entry: &Entry<'_>,

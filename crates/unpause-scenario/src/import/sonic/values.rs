@@ -1,4 +1,4 @@
-//! What the texts of a `config_db.json` mean: ranges, lists, lengths, references.
+//! Parsing of the values of a `config_db.json`: ranges, lists, lengths, references.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub(super) fn reference(text: &str) -> Result<Reference<'_>, String> {
     }
 }
 
-/// What is quoted of a text.
+/// The part of a text that messages quote.
 pub(super) fn short(text: &str) -> String {
     crate::limits::shorten_to(60, text)
 }

@@ -14,7 +14,7 @@ pub(crate) use self::elsewhere::Folder;
 #[cfg(unix)]
 pub(crate) use self::unix::Folder;
 
-/// What a name in a folder stands for.
+/// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -48,7 +48,7 @@ impl Folder {
         Ok((holder, rest))
     }
 
-    /// What a name in it stands for; none if there is nothing.
+    /// The kind of an entry; none if there is nothing.
     pub fn kind_of(&self, name: &str) -> io::Result<Option<Kind>> {
         match self.kind(name) {
             Ok(kind) => Ok(Some(kind)),

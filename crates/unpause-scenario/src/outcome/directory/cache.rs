@@ -27,7 +27,7 @@ pub struct Cache {
     reused: AtomicU32,
 }
 
-/// What a cache holds.
+/// The content of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cached {
     /// Finished runs.
@@ -59,7 +59,7 @@ impl Cache {
         self.reused.load(Ordering::Relaxed)
     }
 
-    /// What it holds.
+    /// The content.
     pub fn holds(&self) -> Cached {
         let mut held = Cached::default();
         for entry in self.entries() {

@@ -33,7 +33,7 @@ pub(crate) struct Keeper {
     durable: bool,
 }
 
-/// What is kept beside the tables.
+/// The metadata kept beside the tables.
 #[derive(Serialize, Deserialize)]
 struct About {
     timing: Timing,

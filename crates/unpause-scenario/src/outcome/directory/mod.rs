@@ -80,7 +80,7 @@ pub struct WriteOptions<'a> {
     pub interrupted: Option<&'a dyn Fn() -> bool>,
 }
 
-/// What was there before a result was written.
+/// The content of a directory before a result was written.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
     /// The result that was replaced.

@@ -26,7 +26,7 @@ pub(super) const COMMIT: &str = "commit";
 const REMOVE: &str = "remove.json";
 /// In the room: how folders of files under construction begin.
 const NEW: &str = "new-";
-/// What makes a directory a result; the last file to get its name.
+/// The file that makes a directory a result; the last file to get its name.
 pub(super) const MANIFEST: &str = "manifest.json";
 /// In the room: finished runs.
 pub(super) const RUNS: &str = "runs";
@@ -302,7 +302,7 @@ fn check_names<'a>(lock: &Lock, names: impl IntoIterator<Item = &'a str>) -> Res
     Ok(())
 }
 
-/// What of a directory is neither of the result, of which `known` are the files, nor the room.
+/// Entries of a directory that belong neither to the result, of which `known` are the files, nor to the lock's folder.
 pub(super) fn others(directory: &Path, known: &[String]) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -28,7 +28,7 @@ impl Reader {
         })
     }
 
-    /// What its manifest says, of the new result if there are two.
+    /// The manifest, of the new result if there are two.
     pub fn manifest(&self) -> io::Result<Vec<u8>> {
         let read = |folder: &Folder| {
             let mut bytes = Vec::new();

@@ -8,14 +8,14 @@ use crate::jobs::connection::Connection;
 /// In [`Program::next`]: an operation that waits for the start of the one before it, not for its end.
 pub(super) const AT_START: u32 = 1 << 31;
 
-/// What ranks do, ready to run.
+/// The operations of all ranks, ready to run.
 #[derive(Clone, PartialEq)]
 pub struct Program {
     /// By rank, the first of its operations; at the end, their number.
     pub(super) first: Vec<u32>,
     /// Of all ranks, one after the other, and one more, which says where [`Self::next`] ends.
     pub(super) operations: Vec<Operation>,
-    /// What waits for each: numbers within the rank, with [`AT_START`].
+    /// The operations that wait for each: numbers within the rank, with [`AT_START`].
     pub(super) next: Vec<u32>,
     pub(super) connections: Vec<Connection>,
     /// By connection, the first of its messages; at the end, their number.
@@ -26,7 +26,7 @@ pub struct Program {
     pub(super) spans: Spans,
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It sends [`Operation::amount`] bytes.
@@ -46,14 +46,14 @@ pub struct Operation {
     pub amount: u64,
     /// Of a message, its connection.
     pub connection: u32,
-    /// What it waits for.
+    /// The number of operations that it waits for.
     pub requires: u32,
     pub(super) first: u32,
-    /// What it is a part of: a number of which the caller knows the name.
+    /// The collective that it is a part of: a number of which the caller knows the name.
     pub label: u16,
     /// The stream that it occupies.
     pub stream: u8,
-    /// What it does.
+    /// The kind of operation.
     pub kind: Kind,
 }
 
@@ -118,7 +118,7 @@ impl Program {
         &self.operations[first..end]
     }
 
-    /// What waits for an operation of a rank: its number, and whether it waits for the start alone.
+    /// The operations that wait for an operation of a rank: the number of each, and whether it waits for the start alone.
     pub fn waiting_for(
         &self,
         rank: u32,

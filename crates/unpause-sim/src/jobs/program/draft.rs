@@ -1,10 +1,10 @@
-//! What a file says of a program, before it is known whether that can be run.
+//! A program as a file states it, before it is known whether it can run.
 
 use unpause_protocols::units::Time;
 
 use super::spans::{Shared, Span};
 
-/// What ranks do.
+/// The operations of all ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// By rank.
@@ -15,7 +15,7 @@ pub struct Draft {
     pub shared: Vec<Shared>,
 }
 
-/// What a rank does.
+/// The operations of a rank.
 #[derive(Clone, Debug, Default)]
 pub struct DraftRank {
     /// Its operations.
@@ -29,17 +29,17 @@ pub struct DraftRank {
 /// An operation.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftOperation {
-    /// What it does.
+    /// The task.
     pub task: Task,
     /// The stream that it occupies, if it computes.
     pub stream: u8,
     /// The channel of its connection, if it sends.
     pub channel: u16,
-    /// What it is a part of.
+    /// The label of the collective that it is a part of.
     pub label: u16,
 }
 
-/// What an operation does.
+/// The task of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     /// It sends this many bytes, at least one, to a rank.
@@ -48,7 +48,7 @@ pub enum Task {
         to: u32,
         /// Those bytes.
         bytes: u64,
-        /// What the receive has to ask for.
+        /// The tag that the receive must ask for.
         tag: u64,
     },
     /// It waits for a message.
@@ -106,11 +106,11 @@ pub struct ProgramError {
     pub rank: u32,
     /// Its operation.
     pub operation: u32,
-    /// What is wrong with it.
+    /// The fault.
     pub wrong: Wrong,
 }
 
-/// What is wrong with an operation.
+/// The fault in an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// There is no such rank.

@@ -38,7 +38,7 @@ impl Edges {
         &self.next[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// What waits for operation `at`, and whether for its start alone.
+    /// The operations that wait for operation `at`, and whether for its start alone.
     pub fn waiting(&self, at: u32) -> impl Iterator<Item = (u32, bool)> + use<'_> {
         let next = self.next_of(at as usize).iter();
         next.map(|it| (it & !AT_START, it & AT_START != 0))

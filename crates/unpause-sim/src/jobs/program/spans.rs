@@ -7,13 +7,13 @@ use crate::jobs::collective::Collective;
 /// A collective operation of some ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
-    /// What it does.
+    /// The collective.
     pub collective: Collective,
     /// Ranks, in their order.
     pub group: Vec<u32>,
     /// The first of its connections' channels.
     pub channel: u16,
-    /// What its operations are a part of.
+    /// The label of its operations.
     pub label: u16,
     /// How many with that label precede it.
     pub number: u32,
@@ -81,7 +81,7 @@ impl Spans {
 }
 
 impl Spans {
-    /// What a digest needs to know.
+    /// Passes to `of` all numbers that a digest needs.
     pub fn tell(&self, of: &mut dyn FnMut(u64)) {
         for it in &self.all {
             of(it.collective.bytes);

@@ -15,7 +15,7 @@ pub(super) enum Progress {
 /// An operation: its rank, and its number there.
 type Place = (u32, u32);
 
-/// What the first operation that has not ended waits for, in the end; `None` if all have ended.
+/// The reason why the first operation that has not ended waits; `None` if all have ended.
 pub(super) fn find(draft: &Draft, progress: &[&[Progress]]) -> Option<ProgramError> {
     let mut at = first(progress)?;
     let mut waiting = Waiting::of(draft, progress);
@@ -55,7 +55,7 @@ fn first(progress: &[&[Progress]]) -> Option<Place> {
     progress.iter().enumerate().find_map(of_rank)
 }
 
-/// What operations wait for.
+/// The dependencies of operations.
 struct Waiting<'a> {
     draft: &'a Draft,
     progress: &'a [&'a [Progress]],
@@ -84,7 +84,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// What an operation that has not started waits for.
+    /// The operation that an operation which has not started waits for.
     fn before(&mut self, (rank, at): Place) -> Option<Place> {
         let (draft, progress) = (self.draft, self.progress[rank as usize]);
         let of_rank = self.before.entry(rank).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! What became of links, and what was lost to that.
+//! Changes of links, and what was lost to them.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::{Rate, Time};
@@ -64,7 +64,7 @@ pub enum LinkChange {
         node: NodeId,
         /// Its port.
         port: PortId,
-        /// What is lost from now on.
+        /// The error rate from now on.
         errors: FrameErrors,
     },
     /// The wire behind a port has another rate.

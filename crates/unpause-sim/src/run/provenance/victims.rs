@@ -18,7 +18,7 @@ use crate::traffic::Transport;
 /// A root, as far as it tells victims apart, and a wait for it.
 type Blamed = ((NodeId, Option<PortId>, RootKind), Wait);
 
-/// What paused egresses held back.
+/// The packets that paused egresses held back.
 pub struct Waits<'a> {
     /// The egresses.
     pub egresses: &'a [Egress],
@@ -28,7 +28,7 @@ pub struct Waits<'a> {
     pub held_by: &'a [Vec<Option<u32>>],
 }
 
-/// What each flow lost to roots that are not on its path, by flow, then root.
+/// The bytes that each flow lost to roots that are not on its path, by flow, then root.
 ///
 /// A wait is no loss to others where the flow passes the root, nor where it passes the queue that the PAUSE followed
 /// from: that link is full meanwhile, whoever let the queue pile up.

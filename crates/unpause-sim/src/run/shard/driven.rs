@@ -1,4 +1,4 @@
-//! What a shard does in a driven run: it finds out when flows may end, and runs hosts up to these instants.
+//! A shard in a driven run: it finds out when flows may end, and runs hosts up to these instants.
 
 use std::collections::BTreeSet;
 

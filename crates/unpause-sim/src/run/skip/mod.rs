@@ -1,16 +1,16 @@
-//! Skipping what repeats itself.
+//! Skipping of the periodic stretches of a run.
 //!
-//! Flows that nothing disturbs send packet after packet, and all is again as it was a while ago, but for the time and for
-//! what has been counted. What follows then is known: the same, over and over, up to what comes from outside or ends a
-//! flow. So between windows the state of the run is compared with an earlier one, and if it has only moved on, it is moved
-//! on by as many such periods as fit before the next thing that is not among what repeats itself. The packets in flight are
-//! there afterwards, as if each had been sent: results are the same, bit for bit. Of several shards each compares its own
-//! nodes, and all move on together.
+//! Flows that nothing disturbs send packet after packet, and after some time the whole state is as it was before, except for
+//! the time and for counters. Everything that follows is then known: the same again, until an event from outside or the end
+//! of a flow. So between windows the state of the run is compared with an earlier one. If it has only advanced in time, it is
+//! advanced by as many periods as fit before the next event that is not periodic. Afterwards the packets in flight are where
+//! they would be if each had been sent: results are the same, bit for bit. With several shards, each compares its own nodes,
+//! and all advance together.
 //!
-//! What a state is, nodes and mechanisms [show](unpause_protocols::state_visitor::StateVisitor) themselves; those that do not, refuse. When to
-//! compare is R. P. Brent's way to find cycles ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2):
-//! with a state that is renewed when the distance to it has doubled. It records so few states that what does not repeat
-//! itself costs hardly more.
+//! Nodes and mechanisms pass their states to a [`StateVisitor`](unpause_protocols::state_visitor::StateVisitor), or refuse.
+//! When to compare follows R. P. Brent's cycle detection ("An improved Monte Carlo factorization algorithm", BIT 20, 1980,
+//! section 2): the reference state is renewed when the distance to it has doubled. So few states are recorded that a run
+//! without periods takes hardly longer.
 
 mod state_visitor;
 mod steps;
@@ -61,9 +61,9 @@ pub struct Skipper {
     /// Events up to the last window, and in some windows before it.
     events: u64,
     recent: [u64; RECENT],
-    /// What the present is compared with, where windows are cut and elsewhere.
+    /// The states that the present is compared with, where windows are cut and elsewhere.
     past: [Past; 2],
-    /// What this shard has told of what there is to do.
+    /// The value that this shard reported last, about work that is due.
     told: u64,
     /// The state that is being compared, its time, and how it advances, if this shard repeats itself.
     now: State,
@@ -73,7 +73,7 @@ pub struct Skipper {
     values: u64,
 }
 
-/// What the present is compared with.
+/// A state that the present is compared with.
 #[derive(Debug)]
 struct Past {
     earlier: Option<Earlier>,
@@ -108,7 +108,7 @@ struct Earlier {
     windows: u64,
     recorded: Recorded,
     pattern: u64,
-    /// What this shard told then.
+    /// The value that this shard reported then.
     told: u64,
     /// How far windows may reach, which no window since has come to: it would have been cut there.
     until: Time,
@@ -145,7 +145,7 @@ impl Skipper {
         self.steps.as_ref().map_or(Time::NEVER, |it| it.cut)
     }
 
-    /// What the present is compared with at the moment.
+    /// The state that the present is compared with at the moment.
     fn past(&mut self) -> &mut Past {
         &mut self.past[usize::from(self.at_cuts)]
     }
@@ -409,7 +409,7 @@ struct Budget {
     unlimited: bool,
     /// Values of a state.
     size: u64,
-    /// What was, and packets that had gone over links, when this was last reckoned.
+    /// The values recorded and the packets sent over links when this was last computed.
     values: u64,
     packet_hops: u64,
     /// Since then packets have been skipped.

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 
 use crate::engine::repeat::Repeat;
 
-/// What kind of value it is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Same,
@@ -100,7 +100,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// What lies between two states, of which the second begins at `start`, a `period` after the first, and how it continues;
+    /// The difference between two states, of which the second begins at `start`, a `period` after the first, and how it continues;
     /// none if more than that time has gone by.
     pub fn between(
         first: &State,
@@ -194,7 +194,7 @@ impl Step {
         Some(most)
     }
 
-    /// What moves the second of the states on by this many periods.
+    /// Moves the second of the states on by this many periods.
     pub fn times(&self, periods: u64) -> Mover<'_> {
         Mover {
             steps: self.steps.iter(),

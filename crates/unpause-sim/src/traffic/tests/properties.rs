@@ -1,4 +1,4 @@
-//! What holds of the stream of any entries.
+//! Properties of the stream of any entries.
 
 use proptest::prelude::*;
 

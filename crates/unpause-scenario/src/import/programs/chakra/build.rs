@@ -38,7 +38,7 @@ impl Default for Collectives {
 /// Channels of connections that there can be.
 const CHANNELS: u32 = 1 << 16;
 
-/// What ranks do.
+/// Builds the operations of all ranks.
 pub(super) fn program(traces: &[Trace], of: Collectives) -> Result<Program, FileError> {
     let before = traces.iter().map(|trace| {
         let nodes = 0..trace.nodes.len();
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What a node asks of a group of this many ranks.
+    /// The collective that a node requests of a group of this many ranks.
     fn collective(&self, trace: &Trace, node: u32, ranks: u32) -> Result<Collective, FileError> {
         let call: &Call = trace.call(node);
         let (operation, algorithm, factor) = match call.what {

@@ -3,7 +3,7 @@
 use super::wire::Value;
 use crate::import::programs::imported::Used;
 
-/// What ranks of a process group do together.
+/// The operation of a process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     AllReduce,
@@ -14,7 +14,7 @@ pub(super) enum What {
     Barrier,
 }
 
-/// What a node asks for, with its group.
+/// The request of a node, with its group.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub what: What,
@@ -24,7 +24,7 @@ pub(super) struct Call {
     pub group: String,
 }
 
-/// What can be run.
+/// The types that can be run.
 pub(super) const TYPES: &str = "0 (all-reduce), 2 (all-gather), 5 (broadcast), 6 (all-to-all), 7 or 8 (reduce-scatter), 9 (barrier)";
 
 impl What {

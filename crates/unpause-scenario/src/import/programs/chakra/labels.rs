@@ -1,4 +1,4 @@
-//! What operations are a part of: the names of their nodes.
+//! Labels of operations: the names of their nodes.
 
 use std::collections::HashMap;
 

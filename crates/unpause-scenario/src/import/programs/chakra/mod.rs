@@ -24,7 +24,7 @@ use super::imported::Imported;
 use crate::import::FileError;
 use crate::limits;
 
-/// What stands for the rank in the name of a trace.
+/// The placeholder for the rank in the name of a trace.
 const RANK: &str = "{rank}";
 
 /// Reads traces, in the order of ranks.
@@ -79,7 +79,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     })
 }
 
-/// What the trace of one rank says.
+/// The trace of one rank.
 #[derive(Debug)]
 pub struct OneTrace {
     /// The rank, if the name of the file ends in `.R.et`.
@@ -96,7 +96,7 @@ pub struct OneTrace {
     pub collectives: usize,
     /// Bytes that nodes send; what collective operations send is said by the traces of all ranks.
     pub sent_bytes: u64,
-    /// What of the file has no effect, a sentence each.
+    /// Parts of the file that have no effect, a sentence each.
     pub notes: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ const COLLECTIVE: i32 = 7;
 /// The stream of operations of a GPU; those of its host have another.
 const GPU: u8 = 1;
 
-/// What a rank does.
+/// The operations of a rank.
 #[derive(Default)]
 pub(super) struct Trace {
     pub path: PathBuf,
@@ -42,7 +42,7 @@ pub(super) struct Node {
     /// The byte at which it begins.
     pub at: u64,
     pub task: Task,
-    /// What it does with others.
+    /// The request to other ranks.
     pub call: Option<Box<Call>>,
     pub stream: u8,
     pub label: u16,
@@ -349,7 +349,7 @@ impl Counts {
         self.starts += of.starts;
     }
 
-    /// What has no effect, a sentence each.
+    /// Parts that have no effect, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let all = [
             (self.memory, "memory ", "", "no time; only the order counts"),

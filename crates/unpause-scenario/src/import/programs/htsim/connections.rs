@@ -48,7 +48,7 @@ pub(super) enum Begins {
     By(u64),
 }
 
-/// What a trigger starts when it is activated.
+/// The connections that a trigger starts when it is activated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trigger {
     pub line: usize,

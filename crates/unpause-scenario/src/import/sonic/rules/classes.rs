@@ -8,10 +8,10 @@ use crate::import::sonic::model::{ConfigDb, Map};
 const DSCPS: &str = "DSCP_TO_TC_MAP";
 /// DSCPs that SONiC's own maps have for lossless traffic.
 const SONIC: [u8; 2] = [3, 4];
-/// What NICs send RoCE with by their vendors' convention: AF31.
+/// The DSCP of RoCE by convention of the vendors of NICs: AF31.
 const ROCE: u8 = 26;
 
-/// What is said of DSCPs at ports with PFC.
+/// Checks the DSCPs at ports with PFC.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     let mut of_dscp: BTreeMap<u8, Uses<'_>> = BTreeMap::new();
     for (port, qos) in db.pfc_ports() {

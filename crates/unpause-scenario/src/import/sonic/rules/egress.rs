@@ -9,7 +9,7 @@ use crate::import::sonic::finding::{Finding, Severity, Spot};
 use crate::import::sonic::model::{ConfigDb, Pool, Profile, Threshold};
 use crate::text::count::count;
 
-/// What each port may still bring after XOFF even if its peer conforms to the standard, bytes: the first of `needs`.
+/// The bytes that each port may still send after XOFF even if its peer conforms to the standard: the first of `needs`.
 fn late(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for (name, port) in &db.ports {
@@ -19,7 +19,7 @@ fn late(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> BTreeMap<String, 
     all
 }
 
-/// What is said of queues of lossless priorities.
+/// Checks the queues of lossless priorities.
 pub(super) fn check(
     db: &ConfigDb,
     needs: &dyn Fn(&Cable) -> Vec<Need>,
@@ -81,7 +81,7 @@ struct Limit<'a> {
     profile: &'a Profile,
 }
 
-/// What a queue of this profile may hold if it alone is full, bytes, and how that is computed.
+/// The most bytes that a queue of this profile may hold if it alone is full, and how they are computed.
 fn most(profile: &Profile, pool: &Pool) -> Option<(u64, String)> {
     let size = pool.size.as_ref()?.value;
     let reserved = profile.size.as_ref().map_or(0, |size| size.value);

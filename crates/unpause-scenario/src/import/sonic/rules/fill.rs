@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::import::sonic::model::{ConfigDb, Threshold};
 use crate::text::count::{count, counted};
 
-/// What a sender's priority group may hold before it asks for PAUSE.
+/// The share that a sender's priority group may fill before it asks for PAUSE.
 #[derive(Clone, Copy, Debug)]
 enum Share {
     /// So much times what is free.
@@ -114,7 +114,7 @@ impl Senders {
         shared as u64 + reserved
     }
 
-    /// What `number` of them still send after XOFF, bytes: what `late` says of each port, as far as there is headroom.
+    /// The bytes that `number` of them still send after XOFF: those of `late` for each port, as far as there is headroom.
     pub(super) fn late(&self, number: usize, late: &BTreeMap<String, u64>) -> u64 {
         let senders = self.shares.iter().take(number);
         let each = senders.map(|it| late.get(&it.port).map_or(0, |bytes| *bytes.min(&it.xoff)));

@@ -14,7 +14,7 @@ fn is_template(db: &ConfigDb) -> bool {
         && !groups.any(|(port, group)| db.lossless(port, *group).is_some())
 }
 
-/// What is said of a port whose PFC and priority groups do not agree.
+/// Checks ports whose PFC and priority groups do not agree.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     let is_template = is_template(db);
     for (port, qos) in db.pfc_ports() {

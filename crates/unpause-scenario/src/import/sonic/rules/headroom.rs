@@ -6,7 +6,7 @@ use crate::import::sonic::model::{Buffer, ConfigDb, DEFAULT_MTU, Port};
 use crate::import::sonic::values::metres;
 use crate::text::count::count;
 
-/// What is said of profiles that do not hold what a cable needs.
+/// Checks profiles that do not hold the headroom that a cable needs.
 pub(super) fn check(
     db: &ConfigDb,
     needs: &dyn Fn(&Cable) -> Vec<Need>,
@@ -73,7 +73,7 @@ pub(super) fn cable_of(port: &Port) -> Option<Cable> {
     })
 }
 
-/// What the file does not say of a port's cable.
+/// The finding that the file lacks a property of a port's cable.
 fn unknown(port: &Port) -> Finding {
     let (message, fix) = match port.speed {
         None => (

@@ -10,7 +10,7 @@ const TO_QUEUE: &str = "TC_TO_QUEUE_MAP";
 const PFC_TO_QUEUE: &str = "MAP_PFC_PRIORITY_TO_QUEUE";
 const PFC_TO_GROUP: &str = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP";
 
-/// What is said of the maps of ports with PFC.
+/// Checks the maps of ports with PFC.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     for (port, qos) in db.pfc_ports() {
         // What is missing is said already.

@@ -8,7 +8,7 @@ use crate::import::sonic::model::{COLORS, ConfigDb, Curve, Green, Wred};
 use crate::import::sonic::values::some_of;
 use crate::text::count::count;
 
-/// What is said of curves, and of queues that have one.
+/// Checks curves, and queues that have one.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     for (name, wred) in &db.wred {
         for (color, curve) in COLORS.iter().zip(&wred.colors) {

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, rule by rule.
+//! The rules by which a configuration is checked.
 
 mod classes;
 mod egress;
@@ -15,7 +15,7 @@ use super::finding::{Finding, grouped};
 use super::model::ConfigDb;
 pub use need::{Cable, Need};
 
-/// What is wrong with `db`, the worst first; what is true of many ports is said once.
+/// Checks `db`: findings, the worst first; one that holds for many ports is reported once.
 ///
 /// `needs` says what headroom a cable needs: by the least that the standard allows first, which is an error
 /// where it is missing, then by others, which are warnings.

@@ -1,4 +1,4 @@
-//! What headroom a cable needs, as whoever asks for the check computes it.
+//! The headroom that a cable needs, as computed by the caller of the check.
 
 /// A port's cable, of which the headroom is asked.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub struct Cable {
     pub mtu: u64,
 }
 
-/// What a cable needs by some calculation.
+/// The headroom of a cable by some calculation.
 #[derive(Clone, Debug)]
 pub struct Need {
     /// Whose calculation.

@@ -6,7 +6,7 @@ use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{Buffer, ConfigDb, Threshold};
 use crate::text::count::count;
 
-/// What is said of pools.
+/// Checks the pools.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     shared_headroom(db, findings);
     for (of, bindings) in [("ingress", &db.groups), ("egress", &db.queue_buffers)] {

@@ -7,13 +7,13 @@ use crate::import::sonic::model::ConfigDb;
 
 /// SONiC's time between two looks where none is set, ms.
 const DEFAULT_POLL: u64 = 100;
-/// What SONiC's command takes, ms.
+/// The poll intervals that SONiC's command accepts, ms.
 const POLLS: RangeInclusive<u64> = 100..=1000;
-/// What the watchdog takes, ms; it refuses an entry with another time.
+/// The times that the watchdog accepts, ms; it refuses an entry with another time.
 const DETECTIONS: RangeInclusive<u64> = 100..=5000;
 const RESTORATIONS: RangeInclusive<u64> = 100..=60_000;
 
-/// What is said of the watchdog.
+/// Checks the watchdog.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     let dog = &db.watchdog;
     if dog.ports.is_empty() && dog.poll.is_none() {

@@ -388,7 +388,7 @@ fn xon(gap: &str, groups: &[Group<'_>], writer: &mut Writer) {
     );
 }
 
-/// What of buffers has no counterpart.
+/// Notes the parts of buffers that have no counterpart.
 pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
     let name = db.name();
     let profile = |given: &Given<Buffer>| match &given.value {

@@ -23,7 +23,7 @@ pub(super) struct Link {
     pub parallel: u32,
 }
 
-/// What is at the other end of a port.
+/// The other end of a port's link.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     pub name: String,

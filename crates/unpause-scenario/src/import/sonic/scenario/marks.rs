@@ -63,7 +63,7 @@ pub(super) fn schemes(
     Ok(())
 }
 
-/// What queues have otherwise than the scheme says.
+/// Writes the curve of queues that differ from the scheme.
 fn own_curve(scope: &Scope, value: Option<Curve>, writer: &mut Writer) {
     let Some((min, max, percent)) = value else {
         return writer.of(

@@ -27,9 +27,9 @@ use writer::{Writer, quoted};
 pub struct Imported {
     /// Its text.
     pub text: String,
-    /// What was read, and how it was understood.
+    /// The files read, and how they were interpreted.
     pub notes: Vec<String>,
-    /// What of the files it does not do, and why.
+    /// Parts of the files that are not carried over, and why.
     pub left_out: Vec<String>,
 }
 

@@ -1,11 +1,11 @@
-//! What queues have at each port, as a scenario says it: what most have, and overrides where a switch or a port differs.
+//! Settings of queues at each port, as a scenario states them: those of most ports, and overrides where a switch or a port differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fabric_ports::Use;
 use super::writer::{Scope, Writer};
 
-/// What a queue or a group of a port has.
+/// The setting of a queue or a group of a port.
 #[derive(Clone)]
 pub(super) struct At<'a, T> {
     pub at: Use<'a>,

@@ -139,7 +139,7 @@ fn rate(
     Ok(rate.map(|rate| (rate.value.saturating_mul(8), burst)))
 }
 
-/// What of it has no counterpart.
+/// Notes the parts that have no counterpart.
 pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
     let name = db.name();
     let numbers = db.queues.keys().chain(db.queue_buffers.keys());

@@ -1,4 +1,4 @@
-//! What a scenario has once must be the same at every port of every switch, or of one switch if switches may differ in it.
+//! Settings that a scenario has once: they must be the same at every port of every switch, or of one switch if switches may differ.
 
 use std::fmt::Display;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use unpause_protocols::units::Rate;
 
-/// What an override applies to; in the order in which they are written.
+/// The scope of an override; in the order in which they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Scope {
     /// A port by its name; else the switch as a whole.
@@ -32,7 +32,7 @@ pub(super) struct Writer {
     pub(super) notes: Vec<String>,
     left_out: Vec<String>,
     said: BTreeSet<String>,
-    /// What some switches, ports and priorities have otherwise: key, value, where it is from.
+    /// The values of switches, ports and priorities that differ from the rest: key, value, where it is from.
     own: BTreeMap<Scope, Vec<(&'static str, String, String)>>,
 }
 
@@ -91,7 +91,7 @@ impl Writer {
         }
     }
 
-    /// What is not carried over, once.
+    /// Notes a part that is not carried over, once.
     pub(super) fn leave_out(&mut self, line: String) {
         if self.said.insert(line.clone()) {
             self.left_out.push(line);

@@ -45,7 +45,7 @@ impl Folder {
         }
     }
 
-    /// What a name stands for.
+    /// The kind of an entry.
     pub fn kind(&self, name: &str) -> io::Result<Kind> {
         let about = self.path.join(name).symlink_metadata()?;
         Ok(match (about.is_file(), about.is_dir()) {

@@ -58,7 +58,7 @@ impl Folder {
         }
     }
 
-    /// What a name stands for.
+    /// The kind of an entry.
     pub fn kind(&self, name: &str) -> io::Result<Kind> {
         let about = fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(match FileType::from_raw_mode(about.st_mode) {
