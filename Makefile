@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find python papers -type f -not -path '*/__pycache__/*' -not -path '*/report/*' -not -name '*.md') pyproject.toml
+PYTHON_SOURCES := $(shell find python papers -type f -not -path '*/__pycache__/*' -not -name '*.md') pyproject.toml
 
 # An MPI, its mpirun, and what its bindings are made with.
 MPI_PACKAGES := libopenmpi-dev openmpi-bin clang libclang-dev
@@ -181,12 +181,12 @@ testbed-dpdk: $(VENV)/.installed
 docs:
 	UNPAUSE_DOCS=write cargo test --quiet --package unpause-scenario --test docs
 
-# The documents as a site, with search, that needs no network: target/site/html/index.html.
+# The documents as a site, with search, that needs no network: target/site/html/index.html. Figures of papers
+# that take seconds are drawn (docs/prepare_site.py), and kept in target/site/papers.
 SITE := target/site
-site: $(VENV)/.tools
-	@rm -rf $(SITE)
-	@mkdir -p $(SITE)/src
-	@git ls-files '*.md' 'docs/*.css' '*.png' '*.toml' '*.rs' '*.cc' '*.schema.json' 'LICENSE-*' | tar -cf - -T - | tar -xf - -C $(SITE)/src
+site: $(VENV)/.installed
+	@rm -rf $(SITE)/src $(SITE)/html
+	@$(BIN)/python docs/prepare_site.py $(SITE)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site: $(SITE)/html/index.html"
 

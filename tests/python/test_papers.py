@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,12 +98,26 @@ def test_a_metric_has_one_place_and_a_docstring() -> None:
         metrics.fct_s  # noqa: B018
 
 
-def test_beside_a_page_lie_its_figures_and_nothing_else() -> None:
-    for page in CHECKOUT.glob("*/report.md"):
-        text = page.read_text()
-        others = [
-            file
-            for file in (page.parent / "report").rglob("*")
-            if file.is_dir() or f"report/{file.name}" not in text
-        ]
-        assert not others, page
+def test_every_picture_is_shown_by_a_document() -> None:
+    root = CHECKOUT.parent
+    pages = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("papers/*/*.md")]
+    text = "".join(page.read_text("utf-8") for page in pages)
+    pictures = [*root.glob("docs/img/*"), *root.glob("papers/*/img/*")]
+    assert [file.name for file in pictures if f"img/{file.name})" not in text] == []
+
+
+def test_the_site_shows_figures_that_have_been_drawn(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("site", CHECKOUT.parent / "docs/prepare_site.py")
+    site = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(site)
+    page = tmp_path / "papers/x/report.md"
+    (tmp_path / "drawn/f2/figures").mkdir(parents=True)
+    (tmp_path / "drawn/f2/figures/queue.png").write_bytes(b"png")
+    page.parent.mkdir(parents=True)
+    rows = "| [F2](#f2) | t | 9 | 1 | 5 s | c |\n| [F3](#f3) | t | 9 | 1 | 1 min 0 s | c |\n"
+    second = "Figure `f3/figures/queue.png` of `unpause reproduce x/f3`: Later"
+    page.write_text(f"{rows}\n  Figure `f2/figures/queue.png`: Queue\n\n{second}\n", "utf-8")
+    assert site.cheap(page.read_text("utf-8")) == {"F2"}
+    site.show(page, tmp_path / "drawn")
+    assert page.read_text("utf-8") == f"{rows}\n  ![Queue](figures/f2-queue.png)\n\n{second}\n"
+    assert (page.parent / "figures/f2-queue.png").read_bytes() == b"png"

@@ -114,7 +114,8 @@ def test_the_page_says_what_was_run_and_found(
     monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
     out = tmp_path / "out"
     markdown = tmp_path / "docs" / "pcn.md"
-    arguments = ["--out", str(out), "--markdown", str(markdown), *(["--full"] if full else [])]
+    arguments = ["--out", str(out), "--markdown", str(markdown)]
+    arguments += ["--full"] if full else ["--pictures"]
     assert reproduce.main(["pcn", *arguments]) == 0
     text = markdown.read_text("utf-8")
     assert "## F5\n\nTwo flows into one port. nobody, Fig. 1." in text
@@ -128,8 +129,9 @@ def test_the_page_says_what_was_run_and_found(
     assert "not evaluated" in page
     assert '<img src="figures/claims.svg"' in page
     assert (out / "figures" / "claims.svg").is_file()
-    assert "](pcn/claims.png)" in text
-    assert (markdown.parent / "pcn" / "claims.png").is_file()
+    assert ("](pcn/claims.png)" in text) is not full
+    assert (markdown.parent / "pcn" / "claims.png").is_file() is not full
+    assert ("\nFigure `figures/claims.png`: Every claim" in text) is full
     assert "Not drawn: PCN Fig. 5" in page
     assert ("sweep.xoff_kb.values = 64, 128" in page) is not full
     assert unpause.load(out / "f5").runs.num_rows == (4 if full else 2)
@@ -232,6 +234,7 @@ def test_a_reproduction_replaces_no_markdown_unasked(tmp_path: Path, capsys) -> 
         there = tmp_path / name
         there.mkdir() if folder else there.write_text("mine")
         arguments = ["--out", str(tmp_path / "out"), "--markdown", str(tmp_path / "pcn.md")]
+        arguments.append("--pictures")
         assert reproduce.main(["pcn/F2", *arguments]) == 1
         assert re.search(rf"{there} exists\nhint: --force", capsys.readouterr().err)
         assert not (tmp_path / "out").exists()

@@ -451,9 +451,12 @@ pub struct Reproduce {
     /// Directory [default: results/reproduce-<paper>].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
-    /// Write the page as Markdown, too, and its figures into a folder beside it.
+    /// Write the page as Markdown, too.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Copy the figures into a folder beside that file, and show them in it.
+    #[arg(long, requires = "markdown")]
+    pub pictures: bool,
     /// Replace that file and figures in its folder.
     #[arg(long, requires = "markdown")]
     pub force: bool,

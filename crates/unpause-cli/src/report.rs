@@ -225,6 +225,9 @@ pub fn reproduce(package: &dyn Package, args: &Reproduce) -> u8 {
     if let Some(markdown) = &args.markdown {
         arguments.extend(["--markdown".into(), markdown.into()]);
     }
+    if args.pictures {
+        arguments.push("--pictures".into());
+    }
     if args.force {
         arguments.push("--force".into());
     }

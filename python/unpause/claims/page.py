@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -130,37 +130,46 @@ def _draw(
 
 
 def write_markdown(
-    file: str | Path, place: Path, paper: str, done: Sequence[Done], full: bool
+    file: str | Path,
+    place: Path,
+    paper: str,
+    done: Sequence[Done],
+    full: bool,
+    *,
+    pictures: bool = False,
 ) -> None:
-    """Write `done`, which lies in `place`, as Markdown; the figures into a folder beside it.
+    """Write `done`, which lies in `place`, as Markdown.
 
-    A file ``notes.md`` beside it is linked to.
+    With `pictures` the figures are copied into a folder beside it, and shown; otherwise they are
+    named by their files in `place`. A file ``notes.md`` beside it is linked to.
     """
     page = Path(file)
     folder = page.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
-    copied = []
-    for d in done:
-        moved = []
-        for title, path in d.pictures:
-            name = f"{d.directory}-{Path(path).name}"
-            beneath.write(folder / name, (place / path).read_bytes())
-            moved.append((title, f"{folder.name}/{name}"))
-        copied.append(replace(d, pictures=moved))
     drawn = {path.stem for path in (place / "figures").glob("*.png")}
-    for name in drawn:
-        beneath.write(folder / f"{name}.png", (place / "figures" / f"{name}.png").read_bytes())
+    if pictures:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in [*(f"figures/{name}.png" for name in drawn),
+                     *(path for d in done for _, path in d.pictures)]:  # fmt: skip
+            beneath.write(folder / _copied_name(path), (place / path).read_bytes())
     notes = page.with_name("notes.md")
-    text = _environment("md").get_template("reproduce.md").render(
-        **_known(paper, copied, full, drawn),
+    environment = _environment("md")
+    environment.filters["copied_name"] = _copied_name
+    text = environment.get_template("reproduce.md").render(
+        **_known(paper, done, full, drawn),
         name=paper,
-        folder=folder.name,
-        told=lambda d: told(d, drawn, folder.name),
+        pictures=folder.name if pictures else "",
+        told=lambda d: told(d, drawn, "figures"),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         commit=_commit(),
         notes=notes.name if notes.exists() else "",
     )  # fmt: skip
+    page.parent.mkdir(parents=True, exist_ok=True)
     beneath.write(page, text)
+
+
+def _copied_name(path: str) -> str:
+    """The name of the copy of a figure: ``f2-pcn-f2.png`` for ``f2/figures/pcn-f2.png``."""
+    return path.removeprefix("figures/").replace("/figures/", "-")
 
 
 def _environment(kind: str) -> Environment:

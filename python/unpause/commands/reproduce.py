@@ -3,7 +3,8 @@
 ``unpause reproduce pcn`` runs every experiment listed in the paper's ``paper.toml``
 (:mod:`unpause.papers`), ``pcn/F11`` only those of one figure. Each becomes a result directory with
 its own report; ``index.html`` shows for each the figures, the claims and why claims do not hold.
-``--markdown FILE`` writes the same for a repository: FILE, and the figures in a folder beside it.
+``--markdown FILE`` writes the same for a repository; ``--pictures`` copies the figures into a
+folder beside FILE, and shows them there.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def reproduce(
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
     _check(place, experiments, papers()[paper])
     with staged.alone(place, held=False, result=False):
-        return place / "index.html", _run_all(paper, experiments, place, full, threads)
+        return place / "index.html", run_all(paper, experiments, place, full=full, threads=threads)
 
 
 def _is_begun(place: Path, experiments: Sequence[Experiment]) -> bool:
@@ -201,9 +202,19 @@ def _check(place: Path, experiments: Sequence[Experiment], every: Sequence[Exper
             )
 
 
-def _run_all(
-    paper: str, experiments: Sequence[Experiment], place: Path, full: bool, threads: int | None
+def run_all(
+    paper: str,
+    experiments: Sequence[Experiment],
+    place: Path,
+    *,
+    full: bool,
+    threads: int | None = None,
 ) -> list[Done]:
+    """Runs `experiments` of a paper, or takes their results from `place`, and writes its page.
+
+    Raises:
+        ScenarioError: a scenario cannot be run.
+    """
     if full:
         told = estimate(experiments, threads or os.cpu_count() or 1)
         print(printed.shown(told), flush=True)
@@ -309,9 +320,9 @@ def _warnings(result: Result) -> list[str]:
     return notices.of_result(result).warnings
 
 
-def _check_markdown(page: Path) -> None:
-    """Refuses to replace a page, or files of a folder of its name."""
-    for path in (page, page.with_suffix("")):
+def _check_markdown(page: Path, pictures: bool) -> None:
+    """Refuses to replace a page, or files of the folder of its pictures."""
+    for path in (page, *([page.with_suffix("")] if pictures else [])):
         if os.path.lexists(path):
             raise ReproduceError(
                 f"{path} exists\nhint: --force replaces the page and its figures; nothing was "
@@ -331,18 +342,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size.add_argument("--full", action="store_true", help="at full size; says how long it takes")
     parser.add_argument("--out", help="directory [default: results/reproduce-<paper>]")
     parser.add_argument("--markdown", metavar="FILE", help="write the page as Markdown, too")
+    parser.add_argument("--pictures", action="store_true", help="with its figures beside it")
     parser.add_argument("--force", action="store_true", help="replace that file if it exists")
     parser.add_argument("--threads", type=int, help="threads [default: one per core]")
     options = parser.parse_args(arguments)
     try:
         if options.markdown and not options.force:
-            _check_markdown(Path(options.markdown))
+            _check_markdown(Path(options.markdown), options.pictures)
         written, done = reproduce(
             options.what, options.out, full=options.full, threads=options.threads
         )
         if options.markdown:
             paper = options.what.partition("/")[0]
-            page.write_markdown(options.markdown, written.parent, paper, done, options.full)
+            page.write_markdown(
+                options.markdown,
+                written.parent,
+                paper,
+                done,
+                options.full,
+                pictures=options.pictures,
+            )
     except (ReproduceError, stated.ClaimsError, ResultError, ScenarioError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
