@@ -51,7 +51,7 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     *sorted(ROOT.glob("papers/*/report.md")),
     *sorted(ROOT.glob("crates/unpause-cli/tests/**/*.snap")),
-    ROOT / "crates/unpause-scenario/tests/snapshots/bad_files__every_bad_file_is_explained.snap",
+    *sorted(ROOT.glob("crates/unpause-scenario/tests/bad/*.snap")),
 ]
 
 
