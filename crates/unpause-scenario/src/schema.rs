@@ -9,7 +9,7 @@ use crate::sections::sections;
 use crate::sections::topology::BUILDERS;
 use crate::sections::traffic::TRAFFIC_KINDS;
 use crate::text::keys::{Key, KeyDefault, plain};
-use crate::text::quantity;
+use unpause_text::quantity;
 
 /// Which keys there are, what they mean and how their values are written, as JSON Schema. What it refuses is wrong, unless it
 /// is a missing key that a sweep or a scheme sets; what holds among several keys it does not know.

@@ -6,10 +6,10 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Fabric, NodeKind};
 use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSpec, Interval, TrafficSpec};
 
-use crate::limits::{self, show_count, show_memory};
 use crate::sections::sweep::{MANY_POINTS, Sweep};
-use crate::text::count::counted;
-use crate::text::error::{Checked, Problem};
+use unpause_text::count::counted;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits::{self, show_count, show_memory};
 
 /// All runs of a scenario, as they are compiled one after the other.
 pub(crate) struct Runs {

@@ -14,7 +14,7 @@ use crate::fabric::names::NamedJob;
 use crate::sections::file::{File, load_scale};
 use crate::sections::{job, traffic};
 use crate::size;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// The entries of `[[traffic]]`, and who drives the run, if somebody does, with where the file stands.
 pub(crate) struct Entries<'i> {

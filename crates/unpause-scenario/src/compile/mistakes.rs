@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::compile;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// More mistakes than this are not looked for.
 const MOST: usize = 20;

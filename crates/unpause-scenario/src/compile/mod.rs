@@ -26,7 +26,6 @@ use unpause_sim::config::{
 use crate::fabric::names::Names;
 use crate::fabric::topology::Topology;
 use crate::import::files::Files;
-use crate::limits;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
 use crate::sections::file::{FILE_KEYS, File, Sections};
@@ -42,11 +41,12 @@ use crate::sections::{
 };
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Keys as _;
 use flows::{Entries, unique};
 use queues::Queues;
 use rtt::base_rtt;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
 
 /// Everything a file says.
 pub(crate) struct Compiled {

@@ -7,8 +7,8 @@ use unpause_sim::config::{HostConfig, SwitchConfig};
 use crate::sections::file::Sections;
 use crate::sections::switch;
 use crate::sections::switch::scheduler::{Scheduled, Scheduler, check_queues, scheduler};
-use crate::text::error::Checked;
 use crate::text::keys::Written;
+use unpause_text::error::Checked;
 
 /// How ports share priorities, and where that is said.
 pub(crate) struct Queues<'a> {

@@ -10,7 +10,7 @@ use unpause_sim::{Invalid, Subject};
 use crate::fabric::names::Names;
 use crate::sections::sections;
 use crate::text::document::{self, Table};
-use crate::text::error::Problem;
+use unpause_text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
 const PLACES: [(&str, &str); 19] = [

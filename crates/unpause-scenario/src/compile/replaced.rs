@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::sections::sweep::Sweep;
 use crate::text::document::{Table, index_of, split_path};
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// Keys that are the same for all runs of a file.
 const OF_THE_FILE: [&str; 4] = ["title", "source", "report", "sweep"];

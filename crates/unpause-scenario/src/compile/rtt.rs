@@ -6,8 +6,8 @@ use std::ops::Range;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Balancing, Fabric, NodeKind};
 
-use crate::limits;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
 
 /// The longest of the shortest paths between hosts: propagation there and back, no serialisation. Where flows go by a third
 /// group, a link within a group and one between groups more.

@@ -10,15 +10,15 @@ use crate::compile::refusal;
 use crate::compile::{self, Compiled};
 use crate::import::FileError;
 use crate::import::hpcc_config::Imported;
-use crate::limits;
 #[cfg(feature = "parquet")]
 use crate::run::digest::sha256;
 #[cfg(feature = "parquet")]
 use crate::run::key::key;
 use crate::run::{Heading, Run};
 use crate::sections::traffic::Driver;
-use crate::text::error::{Checked, Error, Problem};
 use crate::warnings::{self, Warning};
+use unpause_text::error::{Checked, Error, Problem};
+use unpause_text::limits;
 
 /// A scenario file, read, checked and compiled to its runs.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use unpause_sim::traffic::Transport;
 
 use crate::run::Run;
 use crate::text::document::Table;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// Refuses settings of marking in some queues if no scheme marks there so.
 fn check_marking(root: &Table<'_>, runs: &[Run]) -> Checked<()> {

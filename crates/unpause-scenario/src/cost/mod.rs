@@ -18,9 +18,9 @@ use self::demand::{active, hops};
 use self::pilot::Most;
 pub use self::pilot::{Beginning, beginning};
 use self::trial::{Grown, Rows, Trial};
-use crate::limits::{PART_BYTES, SAMPLE_BYTES};
 use crate::run::Run;
 use crate::warnings::fast_watchdog;
+use unpause_text::limits::{PART_BYTES, SAMPLE_BYTES};
 
 /// Flows that are read, of all runs together and of one at least and at most; of more, the rest is taken to
 /// be like them.

@@ -9,7 +9,7 @@ pub(crate) use self::place::AtPlace;
 use crate::outcome::Part;
 use crate::run::Run;
 use crate::tables::series::SeriesFile;
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// Who keeps finished runs, and takes series that are too long for memory.
 pub(crate) trait Keep: Sync {

@@ -25,13 +25,13 @@ use crate::run::job_totals;
 use crate::run::measured::Measured;
 use crate::tables::Tables;
 use crate::tables::series::SeriesFile;
-use crate::text::error::Error;
 use crate::warnings;
 #[cfg(feature = "parquet")]
 use at_place::AtPlace;
 use at_place::{InMemory, Keep, last_samples};
 pub use options::{Options, selected};
 use progress::Progress;
+use unpause_text::error::Error;
 
 /// Runs the scenario. Results do not depend on the number of threads.
 ///

@@ -4,9 +4,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::Skipping;
 
 use crate::compile::scenario::Scenario;
-use crate::limits;
 use crate::run::Run;
-use crate::text::error::{Error, nearest};
+use unpause_text::error::{Error, nearest};
+use unpause_text::limits;
 
 /// Options of an execution, in place of those in the file.
 #[derive(Clone, Debug, Default)]

@@ -16,7 +16,7 @@ use crate::outcome::{Outcome, Timing};
 use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::sections::traffic::Driver;
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// How a scenario is driven.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{Fabric, NodeId, NodeKind};
 
 use crate::fabric::topology::Topology;
-use crate::text::error::{Checked, Problem, nearest};
-use crate::text::name_list::{self, NameList, expand, stem};
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::{self, NameList, expand, stem};
 
 /// Names that the indices of a configuration stand for.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{NodeId, PortId};
 
 use crate::fabric::names::Names;
-use crate::text::error::{Checked, Problem, nearest};
-use crate::text::name_list::{NameList, expand};
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::{NameList, expand};
 
 impl Names {
     /// The egress ports of such a name, by node, then port.

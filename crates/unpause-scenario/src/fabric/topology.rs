@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId, check_rate};
 
-use crate::limits;
 pub use crate::sections::topology::{
     ClosPods, Dragonfly, Dumbbell, Explicit, ExplicitLink, FatTree, LeafSpine, Leaves, ParkingLot,
     Rails, SingleSwitch, TwoSwitch,
 };
+use unpause_text::limits;
 
 /// A fabric whose nodes have names.
 #[derive(Clone, Debug, Default)]

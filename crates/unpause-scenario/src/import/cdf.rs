@@ -10,10 +10,10 @@ use unpause_protocols::units::Time;
 use unpause_sim::traffic::{Cdf, CdfError};
 
 use super::{FileError, Place};
-use crate::limits;
-use crate::text::count::counted;
-use crate::text::error::nearest;
-use crate::text::quantity::parse_duration;
+use unpause_text::count::counted;
+use unpause_text::error::nearest;
+use unpause_text::limits;
+use unpause_text::quantity::parse_duration;
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {

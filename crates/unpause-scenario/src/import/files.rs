@@ -15,11 +15,11 @@ use unpause_sim::jobs::Program;
 use super::programs::{Imported, Used};
 use super::{FileError, cdf, hpcc, htsim_topology};
 use crate::fabric::topology::Topology;
-use crate::limits;
 use crate::text::checks::{both, size_bytes};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
-use crate::text::quantity;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::quantity;
 
 /// Reads files relative to the scenario's directory.
 pub(crate) struct Files {

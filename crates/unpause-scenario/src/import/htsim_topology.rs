@@ -17,7 +17,7 @@ use unpause_sim::config::NodeId;
 use self::keys::{File, Value};
 use super::{FileError, Place};
 use crate::fabric::topology::Topology;
-use crate::limits;
+use unpause_text::limits;
 
 /// Most bytes of a file: it is as long whatever the size of the fabric.
 const MOST_BYTES: u64 = 1 << 20;

@@ -11,7 +11,7 @@ pub mod sonic;
 
 use std::path::{Path, PathBuf};
 
-use crate::limits;
+use unpause_text::limits;
 
 /// A file that is not what it should be.
 #[derive(Debug, thiserror::Error)]

@@ -19,9 +19,9 @@ use crate::import::hpcc;
 use crate::run::Run;
 use crate::run::digest::sha256;
 use crate::tables::Tables;
-use crate::text::error::Error;
 use crate::warnings::{self, Warning};
 use hpcc_files::HpccFiles;
+use unpause_text::error::Error;
 
 /// The outcome of an execution of a scenario.
 #[derive(Clone, Debug)]

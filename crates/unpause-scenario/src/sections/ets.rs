@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, NicModel, NicShares, PRIORITIES};
 
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// By priority its weight.
 pub(crate) type Ets = BTreeMap<String, Spanned<u16>>;

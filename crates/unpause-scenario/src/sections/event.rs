@@ -14,11 +14,11 @@ use super::link_errors::{self, Asked, FecName};
 use super::pause_storm::{self, StormKeys};
 use crate::fabric::names::Names;
 use crate::fabric::topology::Topology;
-use crate::limits;
 use crate::text::document::{Table, read};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, keys, names, refuse};
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::quantity::{DataRate, Duration};
 
 /// How long a link is down, or up again, before its switches notice, unless the file says.
 const DETECTION: Time = Time::from_us(50);

@@ -4,7 +4,7 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{Direction, Fabric, NodeId};
 
 use crate::fabric::names::Names;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// The links of `"S0-S1"`, or of `"S0->S1"` that direction.
 pub(super) fn links_of(

@@ -8,9 +8,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, ExtraDelay};
 
 use crate::import::files::Files;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, kinds};
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// A delay, delays of which each flow has one, or a file with their distribution.
 pub(crate) enum ExtraDelayKey {

@@ -13,9 +13,9 @@ use super::probes::ProbeKeys;
 use super::slow_receiver::{self, SlowReceiverKeys};
 use super::switch::{self, Switch};
 use super::tcp::Tcp;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, TABLE, keys, kinds, refuse};
-use crate::text::quantity::{Duration, Ratio};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Ratio};
 
 keys! {
     /// What is left of the file when topology, schemes, traffic and sweeps are taken out.

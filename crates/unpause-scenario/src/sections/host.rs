@@ -9,11 +9,11 @@ use unpause_sim::config::{AckPriority, HostConfig, PRIORITIES, WindowConfig};
 use super::ets::{Ets, shares};
 use super::extra_delay::ExtraDelayKey;
 use super::spraying::{SprayingKey, spraying};
-use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{Keys as _, keys, kinds};
-use crate::text::name_list::NameList;
-use crate::text::quantity::{Duration, Size, parse_size};
 use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size, parse_size};
 
 /// A size, or `"path"`.
 #[derive(Deserialize)]

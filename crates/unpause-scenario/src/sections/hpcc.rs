@@ -6,9 +6,9 @@ use unpause_sim::config::{HistogramProbe, NodeId, PortId, Probes};
 
 use super::probes::ProbeKeys;
 use crate::fabric::names::Names;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// Which files are asked for.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use unpause_protocols::loss_recovery::llr;
 use unpause_sim::config::{CbfcConfig, RetryConfig};
 
 use crate::text::keys::{keys, names};
-use crate::text::quantity::{Duration, Size};
+use unpause_text::quantity::{Duration, Size};
 
 /// Why a key of credits has no effect.
 const PFC: (&str, &str) = (

@@ -6,8 +6,8 @@ use serde_spanned::Spanned;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::{Fec, FrameErrors};
 
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, names};
+use unpause_text::error::{Checked, Problem};
 
 names! {
     /// How bits are corrected.

@@ -8,9 +8,9 @@ use unpause_sim::config::{Fabric, NodeId, PauseStorm, PortId};
 
 use super::event_links::{ends, links_of};
 use crate::fabric::names::Names;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// The keys of an event that are looked at.
 pub(super) struct StormKeys<'k> {

@@ -6,9 +6,9 @@ use unpause_sim::config::{HostConfig, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold}
 
 use crate::text::by_rate::{ByRate, NumberByRate, Rated, SizeByRate};
 use crate::text::checks::both;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{keys, names, set};
-use crate::text::quantity::{Duration, Ratio, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Ratio, Size};
 
 keys! {
     /// `[pfc]`

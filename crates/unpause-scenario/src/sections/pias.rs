@@ -6,9 +6,9 @@ use unpause_sim::bytes;
 use unpause_sim::config::{PRIORITIES, Tags};
 
 use crate::text::checks::data_priority;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::quantity::Size;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Size;
 
 type Sizes = Vec<Spanned<Size>>;
 type Priorities = Vec<Spanned<u8>>;

@@ -6,9 +6,9 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{DeadlockProbe, Probes};
 
 use crate::fabric::names::Names;
-use crate::text::error::Checked;
 use crate::text::keys::{Keys, keys};
-use crate::text::quantity::Duration;
+use unpause_text::error::Checked;
+use unpause_text::quantity::Duration;
 
 type Ports = Vec<Spanned<String>>;
 type FlowIds = Vec<u32>;

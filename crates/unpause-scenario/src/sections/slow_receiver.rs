@@ -4,10 +4,10 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::SlowReceiver;
 
 use crate::fabric::names::Names;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys};
-use crate::text::name_list::NameList;
-use crate::text::quantity::{DataRate, Duration, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{DataRate, Duration, Size};
 
 /// XOFF where none is said.
 const XOFF_BYTES: u64 = 256_000;

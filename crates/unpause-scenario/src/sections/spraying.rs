@@ -2,9 +2,9 @@
 
 use unpause_protocols::spraying::{Config, bitmap, oblivious, reps};
 
-use crate::text::error::Checked;
 use crate::text::keys::{Written, names, set};
-use crate::text::quantity::Duration;
+use unpause_text::error::Checked;
+use unpause_text::quantity::Duration;
 
 names! {
     /// How a sender chooses the entropy value of a packet.

@@ -9,12 +9,12 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 
 use crate::columns;
-use crate::limits::{self, show_count};
 use crate::swept::Swept;
 use crate::text::document::{self, Table, read};
-use crate::text::error::{Checked, Problem, from_toml};
 use crate::text::keys::{keys, kinds};
-use crate::text::quantity;
+use unpause_text::error::{Checked, Problem, from_toml};
+use unpause_text::limits::{self, show_count};
+use unpause_text::quantity;
 
 /// What to do about too many.
 pub(crate) const MANY_POINTS: &str = "every run of a scenario is kept in memory; `unpause sweep` varies keys of a \

@@ -8,10 +8,10 @@ use serde::de::{self, Deserializer, Visitor};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{DelayedAck, TcpConfig};
 
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, keys, kinds};
-use crate::text::quantity::{Duration, Size};
 use crate::text::setting::{AckPriority, Qdisc, Setting};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Size};
 
 keys! {
     /// `[tcp]`

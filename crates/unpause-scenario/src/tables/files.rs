@@ -5,7 +5,7 @@ use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Ty
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// Name and contents of a table's file.
 pub(crate) fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>), Error> {
@@ -82,7 +82,7 @@ mod parquet_file {
     use parquet::file::properties::WriterProperties;
 
     use crate::machine;
-    use crate::text::error::Error;
+    use unpause_text::error::Error;
 
     /// Rows of one piece of memory.
     const MOST_AT_ONCE: usize = 1 << 22;

@@ -9,7 +9,7 @@ use crate::columns;
 use crate::run::Run;
 use crate::run::job_totals::{self, Iteration, JobTotals};
 use crate::run::measured::Measured;
-use crate::text::name_list;
+use unpause_text::name_list;
 
 pub(super) fn name(run: &Run, entry: u16) -> &str {
     &run.names.traffic[usize::from(entry)]

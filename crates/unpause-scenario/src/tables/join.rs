@@ -5,7 +5,7 @@ use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
 
 use crate::tables::{TABLES, Tables};
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 impl Tables {
     /// Tables in the order of [`TABLES`]; none if there are more or fewer.

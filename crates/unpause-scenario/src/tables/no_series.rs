@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use unpause_sim::results::PortSample;
 
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// There is none.
 pub(crate) enum SeriesFile {}

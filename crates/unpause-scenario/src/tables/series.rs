@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::tables::files::{Batches, Writer};
 use crate::tables::{Tables, port_series};
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// Rows that are written at a time. It is fixed, so that a file depends on its rows alone.
 pub(crate) const CHUNK: usize = 1 << 16;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer};
 use unpause_protocols::units::Rate;
 
 use super::kind::kinds;
-use super::quantity::{DataRate, Ratio, Size};
 use super::setting::Setting;
+use unpause_text::quantity::{DataRate, Ratio, Size};
 
 /// A value for all links, or one for links of each rate.
 pub(crate) enum ByRate<S> {

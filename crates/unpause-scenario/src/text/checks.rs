@@ -5,8 +5,8 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::PRIORITIES;
 use unpause_sim::traffic::Transport;
 
-use super::error::{Checked, Problem};
-use super::quantity::{Duration, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Size};
 
 /// Two keys that exclude each other.
 pub(crate) fn both<T, A, B>(

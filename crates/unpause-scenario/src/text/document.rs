@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use crate::text::error::{Checked, Problem, from_toml, nearest};
+use unpause_text::error::{Checked, Problem, from_toml, nearest};
 
 /// A table and where it is.
 pub(crate) type Table<'i> = Spanned<DeTable<'i>>;

@@ -48,7 +48,7 @@ macro_rules! fields {
                 }),+]
             }
 
-            fn apply(&self, (): &mut ()) -> $crate::text::error::Checked<()> {
+            fn apply(&self, (): &mut ()) -> unpause_text::error::Checked<()> {
                 Ok(())
             }
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer};
 use serde_spanned::Spanned;
 
 use super::document::{Table, read};
-use super::error::{Checked, Problem};
 pub(crate) use super::kind::{TABLE, kinds, names};
 use super::setting::Setting;
+use unpause_text::error::{Checked, Problem};
 
 /// One key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -276,7 +276,7 @@ macro_rules! keys {
                 ]
             }
 
-            fn apply(&self, params: &mut $Params) -> $crate::text::error::Checked<()> {
+            fn apply(&self, params: &mut $Params) -> unpause_text::error::Checked<()> {
                 $($(
                     $crate::text::keys::set(stringify!($key), &self.$key, &mut params.$($slot).+)?;
                     $($crate::text::keys::set(stringify!($key), &self.$key, &mut params.$($more).+)?;)*

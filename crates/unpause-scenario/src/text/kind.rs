@@ -20,12 +20,12 @@ macro_rules! kinds {
 }
 
 kinds! {
-    super::quantity::Duration = "time",
-    super::quantity::DataRate = "rate",
-    super::quantity::Size = "size",
-    super::quantity::Ratio = "ratio",
-    super::name_list::NameList = "names",
-    super::name_list::Expanded = "names",
+    unpause_text::quantity::Duration = "time",
+    unpause_text::quantity::DataRate = "rate",
+    unpause_text::quantity::Size = "size",
+    unpause_text::quantity::Ratio = "ratio",
+    unpause_text::name_list::NameList = "names",
+    unpause_text::name_list::Expanded = "names",
     bool = "`true`, `false`",
     u8 = "number",
     u16 = "number",
@@ -37,7 +37,7 @@ kinds! {
     Vec<Spanned<u8>> = "numbers",
     Vec<String> = "texts",
     Vec<Spanned<String>> = "texts",
-    Vec<Spanned<super::quantity::Size>> = "sizes",
+    Vec<Spanned<unpause_text::quantity::Size>> = "sizes",
 }
 
 /// An enum of the values of a key, by their names.

@@ -2,14 +2,8 @@
 
 pub(crate) mod by_rate;
 pub(crate) mod checks;
-pub mod count;
 pub(crate) mod document;
-pub(crate) mod error;
-mod excerpt;
 pub(crate) mod fields;
 pub(crate) mod keys;
 pub(crate) mod kind;
-pub(crate) mod name_list;
-pub mod quantity;
-mod ratio;
 pub(crate) mod setting;

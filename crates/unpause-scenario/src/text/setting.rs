@@ -12,7 +12,7 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_sim::{bytes, config};
 
 use super::kind::{kinds, names};
-use super::quantity::{DataRate, Duration, Ratio, Size};
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// A value of the file that sets a parameter of type `T`.
 pub(crate) trait Setting<T> {
@@ -372,15 +372,4 @@ impl Setting<ecn_sharp::Signal> for SojournSignal {
             ecn_sharp::Signal::QueueLength(_) => "queue-length".into(),
         }
     }
-}
-
-/// Bytes for people.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
-    .replace(".0", "")
 }

@@ -11,8 +11,8 @@ use unpause_sim::config::{
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::run::Run;
-use crate::text::setting::size;
 use crate::warnings::in_force::{self, Place};
+use unpause_text::count::size;
 
 /// A setting to look at.
 pub(crate) struct Said<'a> {

@@ -3,9 +3,9 @@
 use unpause_sim::config::{Balancing, NodeId, PortId};
 use unpause_sim::dependency::buffer_dependency_cycle;
 
-use crate::limits;
 use crate::run::Run;
 use crate::size::cycle_steps;
+use unpause_text::limits;
 
 /// Finds cyclic buffer dependencies. The fabric of a run is mostly that of the run before.
 #[derive(Default)]

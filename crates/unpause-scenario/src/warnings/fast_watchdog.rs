@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, NodeKind};
 
 use crate::run::Run;
-use crate::text::count::count;
+use unpause_text::count::count;
 
 /// For programs, as in [`crate::Warning`].
 pub(crate) const KIND: &str = "fast-watchdog";

@@ -7,8 +7,8 @@ use unpause_sim::config::{
 use unpause_sim::results::PortRecord;
 
 use crate::run::measured::Measured;
-use crate::text::setting::size;
 use crate::warnings::in_force::{self, Place, crossing, needed};
+use unpause_text::count::size;
 
 /// Why the ingress of `port` dropped packets, and what helps.
 pub(crate) fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {

@@ -38,9 +38,9 @@ use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::sections::marking::Marking;
 use crate::tables::Tables;
-use crate::text::setting::size;
 use cycles::{Cycles, ring};
 use in_force::Place;
+use unpause_text::count::size;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

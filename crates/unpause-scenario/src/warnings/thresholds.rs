@@ -6,8 +6,8 @@ use unpause_protocols::units::Rate;
 use unpause_sim::config::{NodeId, NodeKind, PortId};
 
 use crate::run::Run;
-use crate::text::setting::size;
 use crate::warnings::in_force::{self, Place};
+use unpause_text::count::size;
 
 /// For programs, as in [`crate::Warning`].
 pub(crate) const KIND: &str = "default-thresholds";

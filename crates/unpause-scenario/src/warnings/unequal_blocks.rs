@@ -5,8 +5,8 @@ use unpause_sim::jobs::{Exchange, Job};
 
 use crate::run::Run;
 use crate::run::measured::Measured;
-use crate::text::setting::size;
 use crate::warnings::foreseen::Foreseen;
+use unpause_text::count::size;
 
 /// For programs.
 pub(crate) const KIND: &str = "unequal-blocks";

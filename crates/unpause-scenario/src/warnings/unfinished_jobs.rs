@@ -4,9 +4,9 @@ use unpause_sim::jobs::Job;
 
 use crate::run::job_totals::iterations;
 use crate::run::measured::Measured;
-use crate::text::count::count;
 use crate::warnings::cut_off::CutOff;
 use crate::warnings::foreseen::Foreseen;
+use unpause_text::count::count;
 
 /// Kind of the note where some of the iterations that statistics are of were complete.
 pub(crate) const SOME: &str = "unfinished-iterations";

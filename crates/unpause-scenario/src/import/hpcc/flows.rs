@@ -12,8 +12,8 @@ use super::rows::{Row, Rows};
 use super::{foreign, numbers};
 use crate::fabric::topology::Topology;
 use crate::import::FileError;
-use crate::limits;
-use crate::text::count::counted;
+use unpause_text::count::counted;
+use unpause_text::limits;
 
 /// Flows of a file.
 #[derive(Clone, Debug, PartialEq)]

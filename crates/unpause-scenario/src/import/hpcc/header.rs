@@ -7,7 +7,7 @@ use unpause_sim::config::NodeId;
 use super::numbers;
 use super::rows::Row;
 use crate::import::FileError;
-use crate::limits;
+use unpause_text::limits;
 
 pub(super) const EXPECTED: &str = "the numbers of nodes, switches and links (also four numbers as of ns3-datacenter, \
                                    six as of Reverie, or five and a GPU type as of SimAI)";

@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
-use crate::text::quantity::{parse_duration, parse_rate};
+use unpause_text::quantity::{parse_duration, parse_rate};
 
 /// A rate such as `100Gbps`, `12.5GB/s`; bit/s without a unit, also `25000000000.0`.
 pub(crate) fn rate(text: &str) -> Option<Rate> {

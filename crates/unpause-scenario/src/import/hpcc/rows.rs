@@ -7,7 +7,7 @@ use std::path::Path;
 use unpause_sim::config::NodeId;
 
 use crate::import::{FileError, Place};
-use crate::limits;
+use unpause_text::limits;
 
 /// Lines that are not blank.
 pub(super) struct Rows<'a, R> {

@@ -6,7 +6,7 @@ use unpause_sim::config::Link;
 use unpause_sim::traffic::Transport;
 
 use super::*;
-use crate::limits;
+use unpause_text::limits;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

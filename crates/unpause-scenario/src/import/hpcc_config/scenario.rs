@@ -16,8 +16,8 @@ use super::rates::written;
 use super::writer::Writer;
 use crate::import::hpcc::{self, Flows, TopologyKind};
 use crate::import::{FileError, Place};
-use crate::limits;
-use crate::text::count::counted;
+use unpause_text::count::counted;
+use unpause_text::limits;
 
 /// A scenario made of a `config.txt`.
 #[derive(Clone, Debug)]

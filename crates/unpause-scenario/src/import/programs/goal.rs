@@ -15,8 +15,8 @@ use unpause_sim::jobs::program::{Draft, DraftRank, Edge, Task};
 use super::imported::{Imported, Used, explain};
 use super::words::Lines;
 use crate::import::{FileError, Place};
-use crate::limits;
-use crate::text::error::nearest;
+use unpause_text::error::nearest;
+use unpause_text::limits;
 
 const HEAD: &str = "`num_ranks N`, with which a GOAL schedule begins";
 const RANK: &str = "`rank R {`";

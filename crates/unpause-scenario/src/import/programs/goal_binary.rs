@@ -9,7 +9,7 @@ use unpause_sim::jobs::program::{Draft, DraftRank, Edge, Task};
 use super::goal::notes;
 use super::imported::{Imported, Used, explain};
 use crate::import::FileError;
-use crate::limits;
+use unpause_text::limits;
 
 /// With it such a file begins.
 const COOKIE: u64 = 4223;

@@ -24,7 +24,7 @@ pub use simai::{SimAi, parse_simai};
 pub(crate) use chakra::read_chakra;
 
 use super::{FileError, Place};
-use crate::limits;
+use unpause_text::limits;
 
 /// Reads a schedule of GOAL, text or binary.
 ///

@@ -17,7 +17,7 @@ use super::simai_header::Header;
 use super::simai_rows::{Communication, Exchange, Group, Layer, Pass, rows};
 use super::words::Lines;
 use crate::import::{FileError, Place};
-use crate::limits;
+use unpause_text::limits;
 
 /// For how many ranks a workload is read, and with how many channels for each collective operation.
 #[derive(Clone, Copy, Debug)]

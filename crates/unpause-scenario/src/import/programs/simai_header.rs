@@ -5,7 +5,7 @@ use std::path::Path;
 use super::simai_rows::Layer;
 use super::words::Lines;
 use crate::import::{FileError, Place};
-use crate::text::error::nearest;
+use unpause_text::error::nearest;
 
 const POLICY: [&str; 3] = [
     "HYBRID_TRANSFORMER_FWD_IN_BCKWD",

@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::words::Lines;
 use crate::import::FileError;
-use crate::text::error::nearest;
+use unpause_text::error::nearest;
 
 /// The exchange of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ mod values;
 use std::path::Path;
 
 use super::{FileError, Place};
-use crate::limits;
+use unpause_text::limits;
 
 pub use finding::{Finding, Given, Severity, Spot};
 pub use model::{

@@ -88,7 +88,7 @@ pub(super) fn reference(text: &str) -> Result<Reference<'_>, String> {
 
 /// The part of a text that messages quote.
 pub(super) fn short(text: &str) -> String {
-    crate::limits::shorten_to(60, text)
+    unpause_text::limits::shorten_to(60, text)
 }
 
 /// A few of many names.

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use super::keep::{ABOUT, Keeper};
 use crate::outcome::Part;
 use crate::run::Run;
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// Files of a process that was killed are removed when they are older than this.
 const UNFINISHED: Duration = Duration::from_secs(24 * 3600);

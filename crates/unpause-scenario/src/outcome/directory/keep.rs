@@ -17,8 +17,8 @@ use crate::run::Run;
 use crate::run::digest::{sha256, sha256_of, sha256_of_file};
 use crate::tables::Tables;
 use crate::tables::files::{decode, encode};
-use crate::text::error::Error;
 use crate::warnings::Warning;
+use unpause_text::error::Error;
 
 /// The table that may be too large for memory.
 const SERIES: &str = "port_series";

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use fs4::{FileExt, TryLockError};
 
 use super::beneath::Folder;
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// The folder of a directory that is written to.
 pub(super) const ROOM: &str = ".unpause";

@@ -30,8 +30,6 @@ pub use self::out_folder::OutFolder;
 pub use self::place::Place;
 use self::place::{MANIFEST, is_own, others};
 use self::reader::Reader;
-#[cfg(feature = "parquet")]
-use crate::limits::shorten;
 use crate::outcome::{Manifest, Outcome};
 use crate::run::digest::seal;
 #[cfg(feature = "parquet")]
@@ -41,11 +39,13 @@ use crate::tables::files::decode;
 use crate::tables::files::encode;
 #[cfg(feature = "parquet")]
 use crate::tables::{Tables, series};
-use crate::text::error::Error;
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, FieldRef};
+use unpause_text::error::Error;
+#[cfg(feature = "parquet")]
+use unpause_text::limits::shorten;
 
 /// Names the files of a report, which lie beside the tables.
 const REPORT_FILES: &str = "report.json";

@@ -18,7 +18,7 @@ use crate::run::digest::sha256;
 #[cfg(feature = "parquet")]
 use crate::run::digest::sha256_of_file;
 use crate::tables::TABLES;
-use crate::text::error::Error;
+use unpause_text::error::Error;
 
 /// In it: a complete result on its way to its names.
 pub(super) const COMMIT: &str = "commit";

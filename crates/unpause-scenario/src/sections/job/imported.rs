@@ -13,7 +13,7 @@ use crate::import::FileError;
 use crate::import::files::{ReadAs, ReadProgram};
 use crate::import::programs::{self, Collectives, Imported, SimAi, Used};
 use crate::sections::traffic::Context;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// Files of jobs: their keys, and which keys of collective operations they leave to the job.
 const FORMATS: [(&str, &[&str]); 4] = [

@@ -5,8 +5,8 @@ use serde_spanned::Spanned;
 use unpause_sim::traffic::FlowSettings;
 
 use crate::text::keys::{Written, keys, kinds, names};
-use crate::text::name_list::NameList;
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 names! {
     /// What ranks do together.

@@ -13,9 +13,9 @@ use unpause_sim::traffic::{FlowSettings, Transport};
 use super::traffic::{Context, data_priority, takes_part};
 use crate::fabric::names::NamedJob;
 use crate::text::document::{Table, read, take_tables};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, refuse};
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 mod imported;
 mod keys;

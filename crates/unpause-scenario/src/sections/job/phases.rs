@@ -7,8 +7,8 @@ use unpause_sim::jobs::{self, Collective, Exchange, Phase};
 
 use super::keys::{Algorithm, Group, Operation, Parallel, StepOf};
 use super::pipeline::pipeline;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
+use unpause_text::error::{Checked, Problem};
 
 /// The settings of all steps of a job.
 pub(super) struct OfJob<'a> {

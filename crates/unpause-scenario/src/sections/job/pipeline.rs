@@ -6,9 +6,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::jobs::Pipeline;
 
 use super::keys::{Algorithm, StepOf};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// Micro-batches of an iteration.
 const MOST_MICRO_BATCHES: u32 = 65_536;

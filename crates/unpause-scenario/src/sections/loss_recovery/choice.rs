@@ -7,7 +7,7 @@ use unpause_protocols::loss_recovery::Config;
 use super::{LOSS_RECOVERIES, LossRecovery};
 use crate::sections::scheme::BaseRtt;
 use crate::text::document::{Table, split_off, take_string};
-use crate::text::error::{Checked, Problem, nearest};
+use unpause_text::error::{Checked, Problem, nearest};
 
 const KEY: &str = "loss_recovery";
 

@@ -7,8 +7,8 @@ use unpause_protocols::units::Time;
 
 use crate::sections::scheme::BaseRtt;
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::keys::{self, Key, Keys as _, keys_of};
+use unpause_text::error::Checked;
 
 /// A value of `loss_recovery`: its parameters.
 pub(super) trait Repair: Default {

@@ -4,9 +4,9 @@ use unpause_protocols::loss_recovery::{Config, selective_repeat};
 use unpause_protocols::units::Time;
 
 use super::repair::Repair;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{Duration, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Size};
 
 pub(super) use selective_repeat::Params as SelectiveRepeat;
 

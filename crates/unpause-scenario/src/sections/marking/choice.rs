@@ -6,7 +6,7 @@ use unpause_protocols::congestion_point::Config;
 
 use super::{MARKINGS, Marking};
 use crate::text::document::{Table, split_off, take_string};
-use crate::text::error::{Checked, Problem, nearest};
+use unpause_text::error::{Checked, Problem, nearest};
 
 /// Takes `marking` and the tables of its values out of a scheme.
 pub(crate) fn take_marking<'i>(scheme: &mut Table<'i>) -> Table<'i> {

@@ -4,9 +4,9 @@ use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::codel::Params as Codel;
 
 use super::marker::Marker;
-use crate::text::error::Checked;
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{Duration, Size};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{Duration, Size};
 
 keys! {
     #[derive(Default)]

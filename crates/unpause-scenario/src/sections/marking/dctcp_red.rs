@@ -5,10 +5,10 @@ pub(super) use unpause_protocols::congestion_point::dctcp_red::Params as DctcpRe
 
 use super::marker::Marker;
 use crate::text::checks::both;
-use crate::text::error::Checked;
 use crate::text::keys::keys;
-use crate::text::quantity::Size;
 use crate::text::setting::Packets;
+use unpause_text::error::Checked;
+use unpause_text::quantity::Size;
 
 keys! {
     #[derive(Default)]

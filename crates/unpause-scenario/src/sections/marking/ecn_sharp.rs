@@ -7,10 +7,10 @@ use unpause_protocols::units::Time;
 
 use super::marker::Marker;
 use crate::text::checks::both;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::Duration;
 use crate::text::setting::{EcnSharpVariant, SojournSignal};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// Parameters of ECN#, with both ways to say when a queue is marked at once.
 pub(super) struct EcnSharp {

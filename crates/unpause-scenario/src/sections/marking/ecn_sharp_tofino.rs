@@ -4,10 +4,10 @@ use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::tofino::Params as EcnSharpTofino;
 
 use super::marker::Marker;
-use crate::text::error::Checked;
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::Duration;
 use crate::text::setting::TofinoLoad;
+use unpause_text::error::Checked;
+use unpause_text::quantity::Duration;
 
 keys! {
     #[derive(Default)]

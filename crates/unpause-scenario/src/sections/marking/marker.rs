@@ -5,8 +5,8 @@ use std::fmt;
 use unpause_protocols::congestion_point::Config;
 
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::keys::{self, Key, Keys as _, keys_of};
+use unpause_text::error::Checked;
 
 /// A value of `marking`: its parameters.
 pub(super) trait Marker: Default {

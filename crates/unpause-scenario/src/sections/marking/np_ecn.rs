@@ -6,10 +6,10 @@ use unpause_protocols::congestion_point::np_ecn::MarkBasis as Basis;
 pub(super) use unpause_protocols::congestion_point::np_ecn::Params as NpEcn;
 
 use super::marker::Marker;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::quantity::Size;
 use crate::text::setting::MarkBasis;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Size;
 
 keys! {
     #[derive(Default)]

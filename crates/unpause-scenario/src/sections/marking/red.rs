@@ -4,9 +4,9 @@ use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::red::Params as Red;
 
 use super::marker::Marker;
-use crate::text::error::Checked;
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{Ratio, Size};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{Ratio, Size};
 
 keys! {
     #[derive(Default)]

@@ -5,7 +5,7 @@ pub(super) use unpause_protocols::congestion_point::tcn::Params as Tcn;
 
 use super::marker::Marker;
 use crate::text::keys::keys;
-use crate::text::quantity::Duration;
+use unpause_text::quantity::Duration;
 
 keys! {
     #[derive(Default)]

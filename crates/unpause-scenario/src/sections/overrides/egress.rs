@@ -7,8 +7,8 @@ use unpause_sim::config::{HostConfig, QueueLimit, QueueMarking, RedThresholds, S
 
 use super::keys::OverrideKeys;
 use crate::sections::pfc;
-use crate::text::error::{Checked, Problem};
 use crate::text::setting::Setting as _;
+use unpause_text::error::{Checked, Problem};
 
 /// Whether queues mark, and their thresholds.
 pub(super) fn marking(keys: &OverrideKeys, place: Range<usize>) -> Checked<Option<QueueMarking>> {

@@ -4,8 +4,8 @@ use serde_spanned::Spanned;
 
 use super::maps::PriorityMap;
 use crate::text::keys::{keys, names};
-use crate::text::name_list::NameList;
-use crate::text::quantity::{DataRate, Ratio, Size};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{DataRate, Ratio, Size};
 
 pub(super) type Priorities = Vec<Spanned<u8>>;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, PRIORITIES, SwitchConfig};
 
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, kinds};
+use unpause_text::error::{Checked, Problem};
 
 /// By priority another, of a queue or a group.
 pub(crate) type PriorityMap = BTreeMap<String, Spanned<u8>>;

@@ -18,9 +18,9 @@ use super::pfc;
 use super::switch::{data_priorities, priorities};
 use crate::fabric::names::Names;
 use crate::text::document::{Table, read};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, refuse};
-use crate::text::quantity::Size;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Size;
 
 /// The overrides of a file, for switches and hosts that are set so.
 pub(crate) fn overrides(

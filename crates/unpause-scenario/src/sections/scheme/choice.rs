@@ -11,8 +11,8 @@ use unpause_sim::config::SchemeConfig;
 
 use super::{BaseRtt, CONGESTION_CONTROLS, CongestionControl};
 use crate::text::document::{Table, split_off, take_string};
-use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{keys, kinds};
+use unpause_text::error::{Checked, Problem, nearest};
 
 type Set = IgnoredAny;
 

@@ -7,8 +7,8 @@ use unpause_sim::config::{Config, SchemeConfig};
 use unpause_sim::traffic::Transport;
 
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::keys::{self, Key, Keys as _, keys_of};
+use unpause_text::error::Checked;
 
 /// A value of `congestion_control`: the parameters of its points.
 pub(super) trait Scheme: Default {

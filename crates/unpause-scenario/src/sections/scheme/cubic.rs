@@ -8,7 +8,7 @@ use unpause_sim::traffic::Transport;
 use super::congestion_control::Scheme;
 use super::newreno::dropping;
 use crate::text::keys::keys;
-use crate::text::quantity::Ratio;
+use unpause_text::quantity::Ratio;
 
 /// Parameters of its points.
 #[derive(Default)]

@@ -12,10 +12,10 @@ use super::congestion_control::Scheme;
 use super::dcqcn_names::{self, Limit, NicNames};
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys, names};
-use crate::text::quantity::{DataRate, Duration, Ratio};
 use crate::text::setting::{AlphaOrder, Setting, SizeOrNone};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{DataRate, Duration, Ratio};
 
 /// Parameters of its points.
 pub(super) struct Dcqcn {

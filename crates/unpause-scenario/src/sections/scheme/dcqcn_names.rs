@@ -3,8 +3,8 @@
 use unpause_protocols::congestion_control::dcqcn;
 use unpause_protocols::units::{Fraction, Rate, Time};
 
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
+use unpause_text::error::{Checked, Problem};
 
 /// The parameters that a file has, in microseconds and megabits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

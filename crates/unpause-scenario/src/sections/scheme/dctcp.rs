@@ -7,8 +7,8 @@ use unpause_sim::traffic::Transport;
 
 use super::congestion_control::Scheme;
 use crate::text::keys::keys;
-use crate::text::quantity::{Ratio, Size};
 use crate::text::setting::PowerOfHalf;
+use unpause_text::quantity::{Ratio, Size};
 
 /// Parameters of its points.
 #[derive(Default)]

@@ -8,10 +8,10 @@ use unpause_sim::config::SchemeConfig;
 use super::congestion_control::Scheme;
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::error::Checked;
 use crate::text::keys::keys;
-use crate::text::quantity::DataRate;
 use crate::text::setting::PowerOfHalf;
+use unpause_text::error::Checked;
+use unpause_text::quantity::DataRate;
 
 /// Parameters of its points.
 pub(super) struct DctcpRate {

@@ -7,7 +7,7 @@ use unpause_sim::traffic::Transport;
 
 use super::congestion_control::Scheme;
 use crate::text::keys::keys;
-use crate::text::quantity::Size;
+use unpause_text::quantity::Size;
 
 /// Parameters of its points.
 #[derive(Default)]

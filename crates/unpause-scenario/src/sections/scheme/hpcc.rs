@@ -6,9 +6,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 pub(super) use hpcc::Params as Hpcc;
 

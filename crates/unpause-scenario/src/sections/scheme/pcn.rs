@@ -6,10 +6,10 @@ use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
 use crate::sections::marking::np_ecn_threshold;
-use crate::text::error::Checked;
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
 use crate::text::setting::{MarkBasis, Percent};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// Parameters of its points.
 #[derive(Default)]

@@ -6,9 +6,9 @@ use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::quantity::{DataRate, Duration, Ratio};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{DataRate, Duration, Ratio};
 
 /// Parameters of its points.
 #[derive(Default)]

@@ -5,9 +5,9 @@ use unpause_sim::config::{Config, PfcThreshold, SchemeConfig};
 
 use super::congestion_control::Scheme;
 use crate::text::keys::keys;
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
-use crate::text::setting::size;
 use crate::text::setting::{PowerOfHalf, QcnInterval, QcnMode, Quantisation};
+use unpause_text::count::size;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// Parameters of its points.
 #[derive(Default)]

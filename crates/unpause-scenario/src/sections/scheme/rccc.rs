@@ -7,9 +7,9 @@ use unpause_sim::config::{Credits, SchemeConfig};
 use super::congestion_control::Scheme;
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::error::Checked;
 use crate::text::keys::keys;
-use crate::text::quantity::Duration;
+use unpause_text::error::Checked;
+use unpause_text::quantity::Duration;
 
 /// Parameters of its points.
 pub(super) struct Rccc {

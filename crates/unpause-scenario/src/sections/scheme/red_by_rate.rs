@@ -5,8 +5,8 @@ use unpause_protocols::units::{Fraction, Rate};
 use unpause_sim::config::SchemeConfig;
 
 use crate::text::by_rate::{Rated, RatioByRate, SizeByRate};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, ordered};
+use unpause_text::error::{Checked, Problem};
 
 /// Parameters of RED, each the same everywhere or by link rate.
 pub(super) struct RedByRate {

@@ -5,9 +5,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
-use crate::text::error::Checked;
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{Duration, Ratio};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{Duration, Ratio};
 
 pub(super) use swift::Params as Swift;
 

@@ -5,7 +5,7 @@ use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
 use crate::text::keys::keys;
-use crate::text::quantity::{DataRate, Duration, Ratio};
+use unpause_text::quantity::{DataRate, Duration, Ratio};
 
 pub(super) use theta_power_tcp::Params as ThetaPowerTcp;
 

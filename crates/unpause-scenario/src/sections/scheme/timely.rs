@@ -6,10 +6,10 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
 use crate::text::setting::TimelyVariant;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 pub(super) use timely::Params as Timely;
 

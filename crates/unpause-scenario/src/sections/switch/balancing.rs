@@ -3,9 +3,9 @@
 use unpause_protocols::units::Time;
 use unpause_sim::config::{AdaptiveBalancing, Balancing};
 
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, names};
-use crate::text::quantity::{Duration, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Size};
 
 /// LetFlow's, as the public simulator of ConWeave (SIGCOMM 2023) sets it.
 pub(super) const FLOWLET_GAP: Time = Time::from_us(100);

@@ -3,10 +3,10 @@
 use unpause_sim::config::{CioqConfig, SpinesConfig};
 
 use crate::sections::pfc::PfcDefaults;
-use crate::text::error::Checked;
 use crate::text::keys::{Keys, Written, keys};
-use crate::text::quantity::{DataRate, Duration, Size};
 use crate::text::setting::Speedup;
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration, Size};
 
 const PIPE: (&str, &str) = (
     "the fabric is a pipe",

@@ -2,10 +2,10 @@
 
 use unpause_sim::config::{InputQueuedConfig, InputQueues};
 
-use crate::text::error::Checked;
 use crate::text::keys::{Keys, keys, names};
-use crate::text::quantity::Size;
 use crate::text::setting::Speedup;
+use unpause_text::error::Checked;
+use unpause_text::quantity::Size;
 
 keys! {
     /// `[switch.input_queued]`

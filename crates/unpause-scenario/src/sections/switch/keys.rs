@@ -11,10 +11,10 @@ use super::scheduler::Scheduler;
 use super::trimming::Trimming;
 use super::watchdog::Watchdog;
 use crate::text::checks::data_priority;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{TABLE, keys, kinds, names};
-use crate::text::quantity::{Duration, Ratio, Size};
 use crate::text::setting::Queueing;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Ratio, Size};
 
 type Priorities = Vec<Spanned<u8>>;
 

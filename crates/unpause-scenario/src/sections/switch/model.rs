@@ -9,8 +9,8 @@ use super::keys::{ModelKey, Switch, lossless};
 use super::{balancing, cells, cioq, input_queued, pipeline, trimming, watchdog};
 use crate::sections::link::{self, Link};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
-use crate::text::error::Checked;
 use crate::text::keys::{Keys, Unread, set};
+use unpause_text::error::Checked;
 
 /// The switches, but for how their ports share priorities.
 pub(crate) fn switch(

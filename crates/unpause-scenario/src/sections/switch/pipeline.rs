@@ -4,9 +4,9 @@ use unpause_protocols::flow_control::capfc::{EgressParams, Stop};
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::{FullQueue, Memory, PipelineConfig};
 
-use crate::text::error::Checked;
 use crate::text::keys::{Keys, TABLE, Written, keys, kinds, names};
-use crate::text::quantity::{Duration, Ratio, Size};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{Duration, Ratio, Size};
 
 /// The pipeline, with what is of one of its variants only.
 pub(crate) struct Params {

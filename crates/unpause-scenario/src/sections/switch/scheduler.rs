@@ -7,9 +7,9 @@ use unpause_protocols::scheduler::{self, dwrr, strict};
 use unpause_sim::config::{HostConfig, PRIORITIES};
 
 use crate::text::checks::{both, data_priority};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys, kinds, names};
-use crate::text::quantity::Size;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Size;
 
 const SHARES: (&str, &str) = (
     "strict priority has no parameters",

@@ -3,7 +3,7 @@
 use unpause_sim::config::{Cut, Trimming as Config};
 
 use crate::text::keys::{Written, keys, names};
-use crate::text::quantity::Size;
+use unpause_text::quantity::Size;
 
 /// Bytes of a trimmed frame, unless others are said.
 const SIZE: u16 = 128;

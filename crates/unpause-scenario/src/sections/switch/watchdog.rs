@@ -5,9 +5,9 @@ use unpause_protocols::flow_control::watchdog::{Params, Rule};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{WatchdogAction, WatchdogConfig};
 
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys, names};
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// SONiC's for up to 32 ports, of all three times.
 const DEFAULT: Time = Time::from_ms(200);

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::fabric::topology::{Invalid, Topology};
 use crate::text::document::{self, Table};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Key, Keys};
+use unpause_text::error::{Checked, Problem};
 
 /// A value of `builder`.
 pub(super) trait Builder {

@@ -6,9 +6,9 @@ use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::fabric::topology::{Invalid, Topology, links, nodes, positive};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every

@@ -6,9 +6,9 @@ use super::builder::{Builder, Places, keys};
 use super::two_switch::TwoSwitch;
 use crate::fabric::topology::{Invalid, Topology, nodes};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// [`TwoSwitch`] with hosts `A1`, `A2`, … on the left and `B1`, `B2`, … on the right, as in PCN

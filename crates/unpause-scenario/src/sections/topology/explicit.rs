@@ -10,12 +10,12 @@ use super::builder::{self, Builder, Places};
 use crate::fabric::topology::{
     Invalid, Topology, at_most, positive, positive_delay, possible_rate,
 };
-use crate::limits;
 use crate::text::document::{self, Table, take_tables};
-use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{Keys as _, keys, kinds, refuse};
-use crate::text::name_list::Expanded;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::limits;
+use unpause_text::name_list::Expanded;
+use unpause_text::quantity::{DataRate, Duration};
 
 /// Named nodes and their links.
 #[derive(Clone, Debug, Default, PartialEq)]

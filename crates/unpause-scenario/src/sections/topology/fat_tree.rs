@@ -6,9 +6,9 @@ use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::fabric::topology::{Invalid, Topology, possible_rate};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation

@@ -6,9 +6,9 @@ use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::fabric::topology::{Invalid, Topology, links, nodes, positive};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then

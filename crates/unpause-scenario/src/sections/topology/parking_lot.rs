@@ -5,9 +5,9 @@ use unpause_protocols::units::{Rate, Time};
 use super::builder::{Builder, Places, keys};
 use crate::fabric::topology::{Invalid, Topology, nodes, positive, positive_delay, possible_rate};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// Switches `X0`, `X1`, … `XN` in a line. Host `A0` is on `X0` and `B0` on `XN`; for each of the

@@ -8,10 +8,10 @@ use crate::fabric::topology::{
     Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
 };
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
 use crate::text::kind::{kinds, names};
-use crate::text::quantity::{DataRate, Duration, parse_rate};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration, parse_rate};
 
 names! {
     /// The leaves that the GPUs of a server are on.

@@ -5,9 +5,9 @@ use unpause_protocols::units::{Rate, Time};
 use super::builder::{Builder, Places, keys};
 use crate::fabric::topology::{Invalid, Topology, nodes, positive, positive_delay, possible_rate};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// Hosts `H0`, `H1`, … on switch `S0`.

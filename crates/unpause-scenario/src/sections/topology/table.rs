@@ -8,8 +8,8 @@ use crate::fabric::topology::Topology;
 use crate::import::files::Files;
 use crate::text::checks::both;
 use crate::text::document::{Table, read, take_string};
-use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{keys, names};
+use unpause_text::error::{Checked, Problem, nearest};
 
 names! {
     /// How switches choose among equal next hops.

@@ -5,10 +5,10 @@ use unpause_protocols::units::{Rate, Time};
 use super::builder::{Builder, Places, keys};
 use crate::fabric::topology::{Invalid, Topology, positive_delay, possible_rate};
 use crate::text::document::Table;
-use crate::text::error::Checked;
 use crate::text::fields::fields;
-use crate::text::name_list::Expanded;
-use crate::text::quantity::{DataRate, Duration};
+use unpause_text::error::Checked;
+use unpause_text::name_list::Expanded;
+use unpause_text::quantity::{DataRate, Duration};
 
 fields! {
     /// Named hosts on switch `S0` (left) and on switch `S1` (right), and one link between the two: the

@@ -4,9 +4,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::traffic::{Arrivals, Interval};
 
 use crate::text::checks::{both, positive};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
-use crate::text::quantity::Duration;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// Why a key of several events has no effect.
 pub(super) const ONE_EVENT: (&str, &str) = (

@@ -10,10 +10,10 @@ use unpause_sim::traffic::{Connections, FlowSettings, Pool, PriorityBySize, Tran
 use super::context::Context;
 use crate::sections::extra_delay::ExtraDelayKey;
 use crate::text::checks;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys, kinds, names};
-use crate::text::name_list::NameList;
-use crate::text::quantity::{DataRate, Duration, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{DataRate, Duration, Size};
 
 type SizeClasses = Vec<SizeClass>;
 

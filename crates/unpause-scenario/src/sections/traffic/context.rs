@@ -14,9 +14,9 @@ use crate::fabric::topology::Topology;
 use crate::import::files::Files;
 use crate::sections::extra_delay::Delays;
 use crate::sections::scheme::CongestionControl;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, names};
-use crate::text::name_list::NameList;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::name_list::NameList;
 
 /// What entries are read against.
 pub(crate) struct Context<'a> {

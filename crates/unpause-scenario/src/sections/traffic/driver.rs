@@ -7,7 +7,7 @@ use unpause_sim::config::PRIORITIES;
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec, Transport};
 
 use super::context::Context;
-use crate::text::error::{Checked, Problem};
+use unpause_text::error::{Checked, Problem};
 
 /// The name of the driver's messages in results.
 const NAME: &str = "session";

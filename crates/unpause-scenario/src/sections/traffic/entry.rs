@@ -16,9 +16,9 @@ use super::kind::Spec;
 use super::{TRAFFIC_KINDS, TrafficKind};
 use crate::sections::scheme::window_law;
 use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
-use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{self, Keys as _};
-use crate::text::name_list::NameList;
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::NameList;
 
 type Names = keys::Written<NameList>;
 

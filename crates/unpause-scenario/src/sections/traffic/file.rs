@@ -6,8 +6,8 @@ use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use super::context::Context;
 use super::kind::Kind;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
+use unpause_text::error::{Checked, Problem};
 
 keys! {
     /// Its keys.

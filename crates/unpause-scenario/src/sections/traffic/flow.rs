@@ -8,12 +8,12 @@ use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 use super::arrivals::{stops_after_start, time};
 use super::context::Context;
 use super::kind::Kind;
-use crate::limits;
 use crate::text::checks::size_bytes;
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::name_list::NameList;
-use crate::text::quantity::{Duration, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size};
 
 keys! {
     /// Its keys.

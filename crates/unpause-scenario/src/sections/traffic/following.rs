@@ -9,9 +9,9 @@ use unpause_sim::traffic::{Ending, Following, Matching};
 
 use super::common::{Common, EndName, MatchName};
 use crate::fabric::names::Names;
-use crate::text::count::counted;
-use crate::text::error::{Checked, Problem, nearest};
-use crate::text::name_list::NameList;
+use unpause_text::count::counted;
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::NameList;
 
 /// What an entry follows, as it is written.
 pub(crate) struct After {

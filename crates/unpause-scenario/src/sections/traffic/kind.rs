@@ -7,8 +7,8 @@ use unpause_sim::traffic::{FlowSettings, TrafficSpec};
 use super::common::Common;
 use super::context::Context;
 use crate::text::document::{Table, read};
-use crate::text::error::Checked;
 use crate::text::keys::{Key, Keys, refuse};
+use unpause_text::error::Checked;
 
 /// A value of `kind`: its keys.
 pub(super) trait Kind: Keys<()> + 'static {

@@ -9,10 +9,10 @@ use super::arrivals::{stops_after_start, time};
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::positive;
-use crate::text::error::Checked;
 use crate::text::keys::keys;
-use crate::text::name_list::NameList;
-use crate::text::quantity::Duration;
+use unpause_text::error::Checked;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::Duration;
 
 keys! {
     /// Its keys.

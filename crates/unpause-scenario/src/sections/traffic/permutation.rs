@@ -8,10 +8,10 @@ use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
 use super::arrivals::time;
 use super::context::Context;
 use super::kind::Kind;
-use crate::text::error::Checked;
 use crate::text::keys::keys;
-use crate::text::name_list::NameList;
-use crate::text::quantity::{Duration, Size};
+use unpause_text::error::Checked;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size};
 
 keys! {
     /// Its keys.

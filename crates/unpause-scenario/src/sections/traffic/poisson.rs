@@ -10,12 +10,12 @@ use unpause_sim::traffic::{self, Arrivals, FlowSettings, Receivers, TrafficSpec,
 use super::arrivals::{stops_after_start, time};
 use super::context::{Context, LoadBasis, LoadOf};
 use super::kind::Kind;
-use crate::limits;
 use crate::text::checks::{both, positive};
-use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
-use crate::text::name_list::NameList;
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// Why what is said of a load has no effect.
 const NO_LOAD: (&str, &str) = (

@@ -9,7 +9,7 @@ use super::trace::Trace;
 use crate::import::FileError;
 use crate::import::programs::collectives::Part;
 use crate::import::programs::imported::explain;
-use crate::limits;
+use unpause_text::limits;
 
 /// How collective operations of traces are done.
 #[derive(Clone, Copy, Debug)]

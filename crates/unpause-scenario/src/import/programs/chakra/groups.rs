@@ -146,7 +146,7 @@ fn same(one: &Call, other: &Call) -> bool {
 fn shown(name: &str) -> String {
     match name {
         "" => "the group of all ranks".into(),
-        _ => format!("process group `{}`", crate::limits::shorten(name)),
+        _ => format!("process group `{}`", unpause_text::limits::shorten(name)),
     }
 }
 

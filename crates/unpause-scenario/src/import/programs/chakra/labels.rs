@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::limits;
+use unpause_text::limits;
 
 /// Names of nodes, each once.
 pub(super) struct Labels {

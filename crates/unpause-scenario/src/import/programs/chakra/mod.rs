@@ -22,7 +22,7 @@ use self::labels::Labels;
 use self::trace::{Counts, Trace};
 use super::imported::Imported;
 use crate::import::FileError;
-use crate::limits;
+use unpause_text::limits;
 
 /// The placeholder for the rank in the name of a trace.
 const RANK: &str = "{rank}";

@@ -11,7 +11,7 @@ use super::labels::Labels;
 use super::wire::{self, Messages, Value};
 use crate::import::FileError;
 use crate::import::programs::imported::Used;
-use crate::limits;
+use unpause_text::limits;
 
 const METADATA: &str = "GlobalMetadata, with which a Chakra trace begins";
 const NODE: &str = "a node of a Chakra trace";

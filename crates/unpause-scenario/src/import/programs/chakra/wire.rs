@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 use prost::Message;
 
 use crate::import::FileError;
-use crate::limits;
+use unpause_text::limits;
 
 /// With it a file begins that gzip has compressed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::import::programs::words::Lines;
 use crate::import::{FileError, Place};
-use crate::limits;
+use unpause_text::limits;
 
 const HEAD: &str = "`Nodes N`, `Connections C`, `Triggers T` or `Failures F`";
 const ROW: &str = "a connection `S->D …`, a `trigger`, or a comment";

@@ -7,7 +7,7 @@ use super::headroom::cable_of;
 use super::need::{Cable, Need};
 use crate::import::sonic::finding::{Finding, Severity, Spot};
 use crate::import::sonic::model::{ConfigDb, Pool, Profile, Threshold};
-use crate::text::count::count;
+use unpause_text::count::count;
 
 /// The bytes that each port may still send after XOFF even if its peer conforms to the standard: the first of `needs`.
 fn late(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> BTreeMap<String, u64> {

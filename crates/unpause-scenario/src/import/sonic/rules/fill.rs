@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::import::sonic::model::{ConfigDb, Threshold};
-use crate::text::count::{count, counted};
+use unpause_text::count::{count, counted};
 
 /// The share that a sender's priority group may fill before it asks for PAUSE.
 #[derive(Clone, Copy, Debug)]

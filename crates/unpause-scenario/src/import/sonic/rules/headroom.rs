@@ -4,7 +4,7 @@ use super::need::{Cable, Need};
 use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{Buffer, ConfigDb, DEFAULT_MTU, Port};
 use crate::import::sonic::values::metres;
-use crate::text::count::count;
+use unpause_text::count::count;
 
 /// Checks profiles that do not hold the headroom that a cable needs.
 pub(super) fn check(

@@ -6,7 +6,7 @@ use super::fill::Senders;
 use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{COLORS, ConfigDb, Curve, Green, Wred};
 use crate::import::sonic::values::some_of;
-use crate::text::count::count;
+use unpause_text::count::count;
 
 /// Checks curves, and queues that have one.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{Buffer, ConfigDb, Threshold};
-use crate::text::count::count;
+use unpause_text::count::count;
 
 /// Checks the pools.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {

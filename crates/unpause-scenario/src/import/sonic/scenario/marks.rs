@@ -8,7 +8,7 @@ use super::writer::{Scope, Writer};
 use crate::import::FileError;
 use crate::import::sonic::finding::Given;
 use crate::import::sonic::model::{COLORS, Curve as Colour, Green, Wred};
-use crate::text::count::count;
+use unpause_text::count::count;
 
 /// A curve: bytes of the smallest and the largest threshold, percent at the largest.
 type Curve = (u64, u64, u64);

@@ -9,11 +9,11 @@ use super::quantity::HELP_MARK;
 use crate::limits;
 
 /// How a range is written.
-pub(crate) const HELP: &str = "write the first and the last name: \"H2..H15\"";
+pub const HELP: &str = "write the first and the last name: \"H2..H15\"";
 
 /// One name or several, as a string or an array of strings.
 #[derive(Clone)]
-pub(crate) struct NameList(pub Vec<String>);
+pub struct NameList(pub Vec<String>);
 
 struct NameListVisitor;
 
@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for NameList {
 }
 
 /// Names, with what ranges of them stand for.
-pub(crate) struct Expanded(pub Vec<String>);
+pub struct Expanded(pub Vec<String>);
 
 impl<'de> Deserialize<'de> for Expanded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -69,12 +69,12 @@ impl From<Expanded> for Vec<String> {
 }
 
 /// A name without the digits at its end.
-pub(crate) fn stem(name: &str) -> &str {
+pub fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// `"H2..H15"` is H2, H3, … H15; anything else is itself.
-pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
+pub fn expand(text: &str) -> Result<Vec<String>, String> {
     let Some((first, last)) = text.split_once("..") else {
         return Ok(vec![text.to_owned()]);
     };
@@ -108,7 +108,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Names as [`expand`] reads them: those with numbers in a row as a range.
-pub(crate) fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut runs: Vec<(&str, &str)> = Vec::new();
     for name in names {
         match runs.last_mut() {

@@ -9,14 +9,14 @@ const LINE: usize = 160;
 const BEFORE: usize = 40;
 
 /// A text whose long lines are cut.
-pub(crate) struct Excerpt {
+pub struct Excerpt {
     pub text: Arc<str>,
     /// Where the marks are in it.
     pub marks: Vec<Range<usize>>,
 }
 
 /// Cuts the long lines of `source`; `marks` are within lines.
-pub(crate) fn excerpt(source: &Arc<str>, marks: Vec<Range<usize>>) -> Excerpt {
+pub fn excerpt(source: &Arc<str>, marks: Vec<Range<usize>>) -> Excerpt {
     if source.split('\n').all(|line| line.len() <= LINE) {
         let text = source.clone();
         return Excerpt { text, marks };

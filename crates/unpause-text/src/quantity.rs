@@ -13,7 +13,7 @@ pub use super::ratio::Ratio;
 use crate::limits::shorten;
 
 /// Separates a message from its help inside an error that has to travel through serde.
-pub(crate) const HELP_MARK: char = '\u{1f}';
+pub const HELP_MARK: char = '\u{1f}';
 
 /// Why a text is not the quantity asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,7 +112,7 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
 }
 
 /// What texts of a kind of keys look like, `time`, `rate` or `size`, as a regular expression.
-pub(crate) fn pattern(kind: &str) -> String {
+pub fn pattern(kind: &str) -> String {
     let kind = match kind {
         "time" => &DURATION,
         "rate" => &RATE,

@@ -10,91 +10,91 @@ use std::path::Path;
 
 /// Nodes of one kind: enough for any fabric (a fat-tree of k = 128 has 524,288 hosts), and few
 /// enough to find a typing mistake.
-pub(crate) const NODES: u64 = 1 << 20;
+pub const NODES: u64 = 1 << 20;
 
 /// Links: the largest fat-tree, k = 128, has 1,572,864.
-pub(crate) const LINKS: u64 = 1 << 21;
+pub const LINKS: u64 = 1 << 21;
 
 /// Bytes of a scenario file: some 100,000 links written out.
-pub(crate) const SCENARIO_BYTES: u64 = 16 << 20;
+pub const SCENARIO_BYTES: u64 = 16 << 20;
 
 /// Bytes of a file of points; a CDF of a million points has fewer.
-pub(crate) const POINTS_BYTES: u64 = 16 << 20;
+pub const POINTS_BYTES: u64 = 16 << 20;
 
 /// Bytes of a topology or a flow file of the HPCC simulator: [`LINKS`] links, [`FLOWS`] flows.
-pub(crate) const HPCC_BYTES: u64 = 1 << 30;
+pub const HPCC_BYTES: u64 = 1 << 30;
 
 /// Bytes of one of its lines: the ids of [`NODES`] switches have fewer.
-pub(crate) const LINE_BYTES: u64 = 8 << 20;
+pub const LINE_BYTES: u64 = 8 << 20;
 
 /// Runs of a scenario: each has its configuration in memory, tens of kilobytes for a small fabric.
-pub(crate) const RUNS: usize = 10_000;
+pub const RUNS: usize = 10_000;
 
 /// Bytes that are read in all when the file is read once for each run: a few seconds.
-pub(crate) const SOURCE_BYTES_OF_RUNS: u64 = 1 << 28;
+pub const SOURCE_BYTES_OF_RUNS: u64 = 1 << 28;
 
 /// Nodes, links and flows written out of all runs together. Each takes [`PART_BYTES`].
-pub(crate) const PARTS: u64 = 1 << 24;
+pub const PARTS: u64 = 1 << 24;
 
 /// Memory of a node, a link or a flow in a configuration, about.
-pub(crate) const PART_BYTES: u64 = 150;
+pub const PART_BYTES: u64 = 150;
 
 /// Flows of a run, those of random arrivals as expected: the results have 250 bytes for each.
-pub(crate) const FLOWS: u64 = 1 << 24;
+pub const FLOWS: u64 = 1 << 24;
 
 /// Memory of a flow in the results of a run, about.
-pub(crate) const FLOW_BYTES: u64 = 250;
+pub const FLOW_BYTES: u64 = 250;
 
 /// Samples of ports in a run, and of flows: those of flows are all in memory.
-pub(crate) const SAMPLES: u64 = 1 << 26;
+pub const SAMPLES: u64 = 1 << 26;
 
 /// Memory of a row of a series, about.
-pub(crate) const SAMPLE_BYTES: u64 = 300;
+pub const SAMPLE_BYTES: u64 = 300;
 
 /// Entries of `[[override]]`.
-pub(crate) const OVERRIDES: usize = 1 << 10;
+pub const OVERRIDES: usize = 1 << 10;
 
 /// Changes of links in a run: each may need routes of its own, which are looked for before the run.
-pub(crate) const LINK_EVENTS: usize = 1 << 14;
+pub const LINK_EVENTS: usize = 1 << 14;
 
 /// Bytes of a file that says what the ranks of a job do.
-pub(crate) const PROGRAM_BYTES: u64 = 1 << 30;
+pub const PROGRAM_BYTES: u64 = 1 << 30;
 
 /// Operations of the ranks of a job that a file says: some 100 bytes each.
-pub(crate) const OPERATIONS: usize = 1 << 24;
+pub const OPERATIONS: usize = 1 << 24;
 
 /// Which of these waits for which, of a rank.
-pub(crate) const EDGES: usize = 1 << 26;
+pub const EDGES: usize = 1 << 26;
 
 /// Entries of `[[job]]`.
-pub(crate) const JOBS: usize = 1 << 10;
+pub const JOBS: usize = 1 << 10;
 
 /// Entries of `[[traffic]]`: as many as fit their number in a flow.
-pub(crate) const TRAFFIC_ENTRIES: usize = 1 << 16;
+pub const TRAFFIC_ENTRIES: usize = 1 << 16;
 
 /// Load of random traffic: queues of open-loop traffic grow to the end from 1 on, and percentages that are written as
 /// numbers are above this.
-pub(crate) const LOAD: u64 = 4;
+pub const LOAD: u64 = 4;
 
 /// Steps of a search for the longest of the shortest paths: some seconds. A fat-tree of k = 80, 128,000 hosts, takes
 /// 2 × 10⁹.
-pub(crate) const PATH_STEPS: u64 = 1 << 31;
+pub const PATH_STEPS: u64 = 1 << 31;
 
 /// Steps of the search for routes: a minute or two. The largest fat-tree, k = 128, takes 2 × 10¹⁰.
-pub(crate) const ROUTE_STEPS: u64 = 1 << 35;
+pub const ROUTE_STEPS: u64 = 1 << 35;
 
 /// Steps of the search for buffers that wait for one another in a cycle, at most: some ten seconds. A
 /// fat-tree of k = 48, 27,648 hosts, takes 6 × 10⁹.
-pub(crate) const CYCLE_STEPS: u64 = 1 << 33;
+pub const CYCLE_STEPS: u64 = 1 << 33;
 
 /// Characters of a value that a message quotes.
 const QUOTED: usize = 160;
 
 /// Characters of a message, which may quote several.
-pub(crate) const MESSAGE: usize = 400;
+pub const MESSAGE: usize = 400;
 
 /// Bytes for people: `"2.5 GB"`.
-pub(crate) fn show_memory(bytes: u64) -> String {
+pub fn show_memory(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (1_000_000_000_000, "TB"),
         (1_000_000_000, "GB"),
@@ -108,7 +108,7 @@ pub(crate) fn show_memory(bytes: u64) -> String {
 }
 
 /// A number for people, however large.
-pub(crate) fn show_count(number: f64) -> String {
+pub fn show_count(number: f64) -> String {
     match number < 1e15 {
         true => format!("{number:.0}"),
         false => format!("{number:.1e}"),
@@ -116,12 +116,12 @@ pub(crate) fn show_count(number: f64) -> String {
 }
 
 /// `text` as messages quote it: only its ends, if it is long.
-pub(crate) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     shorten_to(QUOTED, text)
 }
 
 /// `text`, or `most` characters of its ends.
-pub(crate) fn shorten_to(most: usize, text: &str) -> String {
+pub fn shorten_to(most: usize, text: &str) -> String {
     let length = text.chars().count();
     if length <= most {
         return text.to_owned();
@@ -133,7 +133,7 @@ pub(crate) fn shorten_to(most: usize, text: &str) -> String {
 }
 
 /// All of a file, or an error if it has more than `most` bytes. Never reads more.
-pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > most {
@@ -143,7 +143,7 @@ pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The error for a file of more than `most` bytes.
-pub(crate) fn too_large(most: u64) -> io::Error {
+pub fn too_large(most: u64) -> io::Error {
     let message = format!(
         "it has more than {} MiB, the limit for such a file",
         most >> 20
@@ -153,7 +153,7 @@ pub(crate) fn too_large(most: u64) -> io::Error {
 
 /// Why bytes are no text.
 #[derive(Debug, PartialEq)]
-pub(crate) struct NotText {
+pub struct NotText {
     /// Index of the byte at fault.
     pub at: usize,
     /// Its line, from 1.
@@ -163,10 +163,10 @@ pub(crate) struct NotText {
 }
 
 /// The text expected of a file instead of [`NotText`].
-pub(crate) const EXPECTED_TEXT: &str = "UTF-8 text";
+pub const EXPECTED_TEXT: &str = "UTF-8 text";
 
 /// The text that `bytes` are in UTF-8; `at` counts from `offset`.
-pub(crate) fn utf8(bytes: Vec<u8>, offset: u64) -> Result<String, NotText> {
+pub fn utf8(bytes: Vec<u8>, offset: u64) -> Result<String, NotText> {
     let number = |at: usize| offset + at as u64 + 1;
     let not = |bytes: &[u8], at: usize, found: String| {
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();

@@ -9,7 +9,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
 use super::excerpt::excerpt;
 use crate::limits::{MESSAGE, shorten_to};
-use crate::text::quantity::HELP_MARK;
+use crate::quantity::HELP_MARK;
 
 /// An error of reading, running or writing.
 #[derive(Debug, thiserror::Error)]
@@ -113,9 +113,12 @@ impl Diagnostic for Error {
 
 /// A mistake on its way to an [`Error`]: it does not know its file yet.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Problem {
+pub struct Problem {
+    /// What is wrong, in one line.
     pub message: String,
+    /// Places in the text, with a label each; the first is where the mistake is.
     pub labels: Vec<(Range<usize>, String)>,
+    /// What to do about it.
     pub help: Option<String>,
     /// Name and text of the file, if it is not the scenario.
     pub file: Option<(String, Arc<str>)>,
@@ -123,9 +126,11 @@ pub(crate) struct Problem {
     pub absent: Option<&'static str>,
 }
 
-pub(crate) type Checked<T> = Result<T, Box<Problem>>;
+/// The result of a check, before the file is known.
+pub type Checked<T> = Result<T, Box<Problem>>;
 
 impl Problem {
+    /// A mistake without a place.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -135,10 +140,12 @@ impl Problem {
             absent: None,
         }
     }
+    /// Adds a place in the text, with a label.
     pub fn at(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
         self.labels.push((span, label.into()));
         self
     }
+    /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -153,10 +160,16 @@ impl Problem {
         self.absent = Some(least);
         self
     }
+    /// Adds advice, if there is any.
     pub fn help_if(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
     }
+    /// The mistake as the error of a check.
+    ///
+    /// # Errors
+    ///
+    /// Always.
     pub fn err<T>(self) -> Checked<T> {
         Err(Box::new(self))
     }
@@ -206,7 +219,7 @@ const NO_NAME: &str = "wanted string or table";
 
 /// Turns an error of the TOML reader into ours. `more_keys` are valid where it happened, beyond
 /// those that serde knows of.
-pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Problem> {
+pub fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Problem> {
     let span = error.span().unwrap_or(0..0);
     let message = error.message();
     if let Some((message, help)) = message.split_once(HELP_MARK) {
@@ -313,7 +326,7 @@ const ALSO_CALLED: [(&str, &str); 9] = [
 ];
 
 /// "did you mean …?" if one of `valid` is near, else the list of them.
-pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
+pub fn nearest(found: &str, valid: &[&str]) -> Option<String> {
     let renamed = RENAMED.iter().find(|(old, _)| *old == found);
     if let Some((_, new)) = renamed.filter(|(_, new)| valid.contains(new)) {
         return Some(format!("it is called `{new}` now"));
