@@ -19,7 +19,7 @@ demo: export UNPAUSE_CACHE :=
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
+.PHONY: help demo try test test-rust test-python lint install install-mpi mpi-packages format docs clean
 .PHONY: test-all install-all test-mpi bench bench-threads bench-mechanisms bench-peers bench-linear bench-cost bench-gate bench-gate-update
 .PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
@@ -27,6 +27,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 help:
 	@echo "make demo      run the five-scheme comparison, judge the paper's claims, write a report"
+	@echo "make try SCENARIO=FILE  build what a change of a mechanism needs, and run a scenario: seconds"
 	@echo "make test      run all tests (Rust and Python); test-rust and test-python one half"
 	@echo "make test-all  these and everything that takes long or needs more (make install-all): hours"
 	@echo "make test-mpi  what mpirun starts (after make install-mpi)"
@@ -62,6 +63,12 @@ help:
 
 demo: $(VENV)/.installed
 	$(BIN)/unpause run papers/pcn/scenarios/f2.toml
+
+# Little is compiled again after a change, and runs take three times as long as in release mode.
+SCENARIO ?= scenarios/incast.toml
+try:
+	cargo build --quiet --profile try --package unpause-cli
+	target/try/unpause run --no-report $(SCENARIO)
 
 install: $(VENV)/.installed
 

@@ -231,11 +231,7 @@ fn cube_root(of: u128) -> u64 {
     root as u64
 }
 
-impl Settings for Params {
-    fn least_rate(&self) -> Option<Rate> {
-        None
-    }
-}
+impl Settings for Params {}
 
 impl Mechanism for Cubic {
     #[inline]

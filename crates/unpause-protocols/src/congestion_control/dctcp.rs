@@ -99,11 +99,7 @@ impl Dctcp {
     }
 }
 
-impl Settings for Params {
-    fn least_rate(&self) -> Option<Rate> {
-        None
-    }
-}
+impl Settings for Params {}
 
 impl Mechanism for Dctcp {
     #[inline]

@@ -37,11 +37,7 @@ impl EcnTcp {
     }
 }
 
-impl Settings for Params {
-    fn least_rate(&self) -> Option<Rate> {
-        None
-    }
-}
+impl Settings for Params {}
 
 impl Mechanism for EcnTcp {
     #[inline]

@@ -132,9 +132,11 @@ pub trait Settings {
     fn reads_path(&self) -> bool {
         false
     }
-    /// The least rate that [`Mechanism::rate`] answers for a flow on a faster port; `None` if it always answers the
-    /// port's rate.
-    fn least_rate(&self) -> Option<Rate>;
+    /// The lowest rate that [`Mechanism::rate`] returns for a flow on a faster port; `None` if it is always
+    /// the port's rate, as with laws that set windows alone.
+    fn least_rate(&self) -> Option<Rate> {
+        None
+    }
 }
 
 /// A law of congestion control: everything but its construction and its rate has a default that does
@@ -157,6 +159,17 @@ pub trait Settings {
 /// and, except after `on_sent`, [`window`](Self::window) if there was one at the start. RoCE reports no [`Loss::Mark`] and no
 /// recovery. TCP asks for the window before each segment, except in fast recovery, when it counts by itself. The simulator's TCP
 /// asks for the rate after each segment, runs no timers of laws and passes no notifications.
+///
+/// What a law owes its owner, in any order of calls and with any parameters (`tests/properties/laws.rs` checks it):
+///
+/// - A flow starts at line rate, unless the law's source says otherwise.
+/// - The rate is at most [`Path::line_rate`], and at least [`Settings::least_rate`] or line rate, whichever is less.
+///   Window and slow-start threshold ([`ssthresh`](Self::ssthresh)) have at least one packet.
+/// - `on_timer` moves [`next_timer`](Self::next_timer) to a later time, or stops it.
+/// - A call that the law declines ([`hears_acks`](Self::hears_acks), `hears_sent`) changes neither its state nor the
+///   random stream.
+/// - Notifications of other mechanisms change nothing.
+/// - Times may be far apart or [`Time::NEVER`], and numbers may have any value: nothing overflows or panics.
 ///
 /// Bytes are those that [`Path::packet_bytes`] counts. For RoCE these are frames with framing, and ACKs acknowledge whole packets
 /// of this size; for TCP they are the payload. Bytes in flight at a loss are those just before it, without what its ACK or

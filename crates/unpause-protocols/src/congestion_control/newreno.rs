@@ -82,11 +82,7 @@ impl NewReno {
     }
 }
 
-impl Settings for Params {
-    fn least_rate(&self) -> Option<Rate> {
-        None
-    }
-}
+impl Settings for Params {}
 
 impl Mechanism for NewReno {
     #[inline]

@@ -56,9 +56,6 @@ impl Settings for Params {
     fn reads_path(&self) -> bool {
         self.base_rtt.is_none()
     }
-    fn least_rate(&self) -> Option<Rate> {
-        None
-    }
 }
 
 /// The base RTT if neither the parameters nor the path say one.

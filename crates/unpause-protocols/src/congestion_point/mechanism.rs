@@ -80,7 +80,9 @@ impl Indifference {
 /// Between packets the owner reports when its queue may not transmit ([`on_pause`](Self::on_pause)) and when it may again
 /// ([`on_resume`](Self::on_resume)): by PFC, or on a link with credits, for want of them. There are no timers.
 ///
-/// The owner does what the verdict says and checks nothing: answer [`Verdict::MarkCe`] only if [`Packet::ect`] is true.
+/// The owner does what the verdict says and checks nothing: answer [`Verdict::MarkCe`] only if [`Packet::ect`] is true. Calls that
+/// `indifference` allows to leave out must change no verdict, and no order of calls, times or sizes may overflow or panic
+/// (`tests/properties/congestion.rs` checks all three).
 ///
 /// Where a mechanism watches inputs ([`super::qcn::Mode::at_input`]), there is one for each (ingress port, priority) instead. It is
 /// only asked by `on_enqueue`, with the bytes that the ingress holds and no packets, and only [`Verdict::Notify`] has an effect.

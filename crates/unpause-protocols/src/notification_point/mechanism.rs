@@ -13,6 +13,9 @@ use crate::units::Time;
 /// 2. [`on_timer`](Self::on_timer) when [`next_timer`](Self::next_timer) is due, before it reports anything else of that instant or
 ///    later. It asks `next_timer` again after each call.
 ///
+/// `on_timer` moves `next_timer` to a later time or stops it, and stops it by the second call without data in between
+/// (`tests/properties/notifications.rs`).
+///
 /// A notification that is answered is sent to the flow's sender at once, before the ACK of the packet. With the last packet of a
 /// flow both are forgotten: what is answered then is not sent.
 pub trait Mechanism: Show {

@@ -15,7 +15,8 @@ pub const QUEUES: usize = 8;
 ///
 /// A packet that finds the port free and may be sent does not wait: it is sent without any call, and costs its queue nothing.
 ///
-/// `next` may be asked several times: as long as neither the queues nor `eligible` change, the answer is the same. In the
+/// `next` names a queue whenever one of the eligible ones has a packet, and never another (`tests/properties/scheduling.rs`).
+/// It may be asked several times: as long as neither the queues nor `eligible` change, the answer is the same. In the
 /// simulator queues are numbered by class, and strict priority has no scheduler.
 pub trait Mechanism {
     /// A packet waits in `queue`.

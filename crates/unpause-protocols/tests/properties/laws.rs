@@ -1,11 +1,11 @@
 //! Laws: rates and windows within bounds, timers that move on.
 
 use super::{fraction, rate, rng, time};
-use congestion_control::{Config, cubic, dcqcn, dcqcn_nic, pcn, pint, qcn, swift, timely};
+use congestion_control::{Config, cubic, dcqcn, dcqcn_nic, pcn, qcn, swift, timely};
 use proptest::prelude::*;
 use unpause_protocols::by_name;
 use unpause_protocols::congestion_control::{
-    self, Ack, CongestionControl, Loss, Mechanism as _, Path,
+    self, Ack, CongestionControl, Loss, Mechanism as _, Path, Settings as _,
 };
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Fraction, Rate, Time};
@@ -160,36 +160,22 @@ fn cubic_params() -> impl Strategy<Value = cubic::Params> {
     )
 }
 
-/// A window law leaves the rate at line rate.
-fn rate_of_windows() -> Rate {
-    Rate::from_bps(u64::MAX)
-}
-
-/// Each law with its defaults, and its minimum rate.
-fn by_name() -> impl Strategy<Value = (Config, Rate)> {
+/// Each law with its defaults.
+fn by_name() -> impl Strategy<Value = Config> {
     let laws = by_name::Config::all(by_name::Kind::CongestionControl);
-    let laws = laws.map(|(name, mut law)| {
-        let value = law.parameter(|law| law == c"min_rate", |law| law.value);
-        let min_rate = match (name.to_bytes(), value.flatten()) {
-            (b"none", _) => Rate::ZERO,
-            (b"swift", _) => Rate::from_bps(1),
-            (_, Some(bps)) => Rate::from_bps(bps),
-            (_, None) => rate_of_windows(),
-        };
-        match law {
-            by_name::Config::CongestionControl(law) => (law, min_rate),
-            _ => unreachable!("a law is a congestion control"),
-        }
+    let laws = laws.map(|(_, law)| match law {
+        by_name::Config::CongestionControl(law) => law,
+        _ => unreachable!("a law is a congestion control"),
     });
     prop::sample::select(laws.collect::<Vec<_>>())
 }
 
-/// A configuration and its minimum rate.
-fn config() -> impl Strategy<Value = (Config, Rate)> {
+/// Every law with its defaults, and some with any parameters.
+fn config() -> impl Strategy<Value = Config> {
     prop_oneof![
-        pcn_params().prop_map(|params| (Config::Pcn(params), params.min_rate)),
-        qcn_params().prop_map(|params| (Config::Qcn(params), params.min_rate)),
-        dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
+        pcn_params().prop_map(Config::Pcn),
+        qcn_params().prop_map(Config::Qcn),
+        dcqcn_params().prop_map(Config::Dcqcn),
         dcqcn_params().prop_map(|params| {
             let nic = dcqcn_nic::Params {
                 g: params.g,
@@ -203,16 +189,13 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
                 min_rate: params.min_rate,
                 cnp_on_ack: true,
             };
-            (Config::DcqcnNic(nic), params.min_rate)
+            Config::DcqcnNic(nic)
         }),
-        timely_params().prop_map(|params| (Config::Timely(params), params.min_rate)),
-        swift_params().prop_map(|params| (Config::Swift(params), Rate::from_bps(1))),
-        cubic_params().prop_map(|params| (Config::Cubic(params), rate_of_windows())),
-        Just((
-            Config::Pint(Default::default()),
-            pint::Params::default().min_rate
-        )),
-        Just((Config::Nscc(Default::default()), rate_of_windows())),
+        timely_params().prop_map(Config::Timely),
+        swift_params().prop_map(Config::Swift),
+        cubic_params().prop_map(Config::Cubic),
+        Just(Config::Pint(Default::default())),
+        Just(Config::Nscc(Default::default())),
         by_name(),
     ]
 }
@@ -230,13 +213,14 @@ fn ack(now: Time, rtt: Time) -> Ack<'static> {
 proptest! {
     #[test]
     fn rates_stay_between_the_minimum_and_line_rate_and_windows_above_a_packet(
-        (config, min_rate) in config(),
+        config in config(),
         line_rate in rate(),
         events in prop::collection::vec((time(), event()), 0..60),
     ) {
         let mut rng = rng();
         let mut rp = CongestionControl::new(&config, &Path::new(line_rate, 1000));
-        prop_assert_eq!(rp.rate(), line_rate);
+        let least = config.least_rate().map_or(line_rate, |rate| rate.min(line_rate));
+        prop_assert!((least..=line_rate).contains(&rp.rate()));
         for (now, event) in events {
             match event {
                 Event::Notify(notification) => rp.on_notification(now, &notification, &mut rng),
@@ -245,15 +229,21 @@ proptest! {
                 Event::Sent(bytes, more) => rp.on_sent(now, bytes, more, &mut rng),
                 Event::Timer => rp.on_timer(now, &mut rng),
             }
-            prop_assert!(rp.rate() <= line_rate);
-            prop_assert!(rp.rate() >= min_rate.min(line_rate));
+            prop_assert!((least..=line_rate).contains(&rp.rate()));
             prop_assert!(rp.window().is_none_or(|bytes| bytes >= 1000));
         }
     }
 
+    /// A law that starts otherwise is left out here, with its source.
+    #[test]
+    fn flows_start_at_line_rate(config in config(), line_rate in rate()) {
+        let law = CongestionControl::new(&config, &Path::new(line_rate, 1000));
+        prop_assert_eq!(law.rate(), line_rate);
+    }
+
     #[test]
     fn what_a_law_does_not_hear_leaves_it_as_it_was(
-        (config, _) in config(),
+        config in config(),
         events in prop::collection::vec((time(), event(), any::<bool>()), 0..60),
     ) {
         let mut rng = rng();
@@ -281,7 +271,7 @@ proptest! {
 
     #[test]
     fn timers_move_on(
-        (config, _) in config(),
+        config in config(),
         notifications in prop::collection::vec(notification(), 1..10),
     ) {
         let mut rng = rng();
