@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import unpause
+from tests.notes import notes
 from unpause import metrics, schema
 from unpause.explanation import sentences
 from unpause.figures.registry import KINDS
@@ -149,6 +150,8 @@ def test_the_citation_names_this_version() -> None:
         "version"
     ]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"version = {{{version}}}" in (ROOT / "README.md").read_text("utf-8")
+    assert notes(version)
 
 
 def test_the_site_has_every_document() -> None:
