@@ -24,6 +24,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("papers/*/*.md"),
         *ROOT.glob("crates/*/*.md"),
+        ROOT / "python/README.md",
     ]
 )
 
@@ -83,6 +84,19 @@ def test_links_lead_somewhere(document: Path) -> None:
             heads = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), flags=re.MULTILINE)
             anchors = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in heads]
             assert anchor in anchors, target
+
+
+@pytest.mark.parametrize("crate", ["crates/unpause-sim", "crates/unpause-scenario", "python"])
+def test_a_readme_names_folders_that_exist(crate: str) -> None:
+    source = ROOT / crate / ("unpause" if crate == "python" else "src")
+    named = {
+        name
+        for cells in rows((ROOT / crate / "README.md").read_text("utf-8"))[1:]
+        for name in re.findall(r"`([^`]+)`", cells[0])
+    }
+    assert [name for name in named if not (source / name).exists()] == []
+    folders = {f"{path.parent.name}/" for path in source.glob("*/*") if "__" not in str(path)}
+    assert sorted(folders - named) == []
 
 
 def _made(mark: str, lines: list[str]) -> None:
