@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 use measure::Measurement;
 use mimalloc::MiMalloc;
 use serde::Serialize;
-use unpause_scenario::import::hpcc;
+use unpause_import::hpcc;
 use unpause_scenario::topology::Topology;
 use unpause_sim::traffic::Traffic;
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use unpause_scenario::import::FileError;
-use unpause_scenario::import::hpcc_config::{self, Wish};
+use unpause_import::FileError;
+use unpause_import::hpcc_config::{self, Wish};
 use unpause_scenario::{Error, Scenario};
 
 use crate::args::ImportHpcc;

@@ -1,10 +1,10 @@
 //! `unpause lint`.
 
 use serde_json::{Value, json};
+use unpause_import::FileError;
 use unpause_protocols::units::Rate;
 use unpause_scenario::Error;
-use unpause_scenario::import::FileError;
-use unpause_scenario::import::sonic::{self, Cable, ConfigDb, Finding, Need, Severity};
+use unpause_sonic::{Cable, ConfigDb, Finding, Need, Severity};
 
 use crate::args::{Form, Lint};
 use crate::output::{Errors, show, show_json};
@@ -18,7 +18,7 @@ pub fn lint(args: &Lint) -> Result<u8, Errors> {
     let mut files = Vec::new();
     let mut errors = Vec::new();
     for path in &args.files {
-        match sonic::read(path) {
+        match unpause_sonic::read(path) {
             Ok(db) => files.push(db),
             Err(error) => errors.push(failed(error)),
         }
@@ -31,7 +31,7 @@ pub fn lint(args: &Lint) -> Result<u8, Errors> {
     let mut code = 0;
     let mut all = Vec::new();
     for db in &files {
-        let findings = sonic::lint(db, &|cable| needs(db, cable));
+        let findings = unpause_sonic::lint(db, &|cable| needs(db, cable));
         code |= u8::from(findings.iter().any(|finding| finding.severity <= worst));
         match args.format {
             Form::Text => show(&text(db, &findings)),
@@ -147,7 +147,7 @@ fn text(db: &ConfigDb, findings: &[Finding]) -> String {
 }
 
 fn as_json(db: &ConfigDb, findings: &[Finding]) -> Value {
-    let place = |spot: &sonic::Spot| {
+    let place = |spot: &unpause_sonic::Spot| {
         let (line, column) = db.line_column(spot);
         json!({ "path": spot.path, "line": line, "column": column })
     };

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use unpause_scenario::import::sonic;
 use unpause_scenario::{Error, Scenario};
 
 use crate::args::ImportSonic;
@@ -15,9 +14,9 @@ use crate::target;
 /// is written unless the scenario can be run.
 pub fn import(args: &ImportSonic) -> Result<(), Error> {
     target::spare(&args.out, args.files.iter().map(PathBuf::as_path))?;
-    let read = args.files.iter().map(|path| sonic::read(path));
+    let read = args.files.iter().map(|path| unpause_sonic::read(path));
     let switches = read.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let imported = sonic::import(&switches).map_err(|error| Error::Other {
+    let imported = unpause_sonic::import(&switches).map_err(|error| Error::Other {
         message: error.to_string(),
         help: Some(
             "docs/operators.md lists what of config_db.json becomes part of a scenario".into(),

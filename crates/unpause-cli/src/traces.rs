@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use unpause_import::FileError;
+use unpause_import::programs::{self, OneTrace};
 use unpause_scenario::Error;
-use unpause_scenario::import::FileError;
-use unpause_scenario::import::programs::{self, OneTrace};
 
 use crate::args::Say;
 use crate::{complaint, text};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use unpause_scenario::import::FileError;
-use unpause_scenario::import::programs::{self, Collectives};
+use unpause_import::FileError;
+use unpause_import::programs::{self, Collectives};
 
 /// Reads the traces of two ranks: two bytes say how many are of the first, little endian.
 pub fn check(data: &[u8]) {

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use unpause_scenario::Scenario;
-use unpause_scenario::import::sonic::{self, Cable, Need};
+use unpause_sonic::{Cable, Need};
 
 /// Reads a configuration, and says what is wrong with it.
 pub fn check(data: &[u8]) {
-    let db = match sonic::parse(data.to_vec(), Path::new("config_db.json")) {
+    let db = match unpause_sonic::parse(data.to_vec(), Path::new("config_db.json")) {
         Ok(db) => db,
         Err(error) => return crate::messages::check_file_error(&error, data),
     };
-    let findings = sonic::lint(&db, &need);
+    let findings = unpause_sonic::lint(&db, &need);
     let lines = data.split(|byte| *byte == b'\n').count();
     for it in &findings {
         for spot in it.also.iter().chain([&it.spot]) {
@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
     }
     // The worst first.
     assert!(findings.is_sorted_by_key(|finding| finding.severity));
-    match sonic::import(&[db]) {
+    match unpause_sonic::import(&[db]) {
         // What the simulator refuses has its place in the scenario.
         Ok(it) => drop(Scenario::parse(&it.text, Path::new("fabric.toml"))),
         Err(error) => crate::messages::check_file_error(&error, data),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::programs;
+use unpause_import::programs;
 use unpause_sim::jobs::program::Kind;
 
 /// Reads a schedule, text or binary.

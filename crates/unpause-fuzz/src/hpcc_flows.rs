@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use unpause_import::hpcc::{self, Flows};
 use unpause_protocols::units::{Rate, Time};
-use unpause_scenario::import::hpcc::{self, Flows};
 use unpause_scenario::topology::{LeafSpine, Topology};
 use unpause_sim::traffic::{FlowSettings, TrafficSpec};
 
@@ -43,7 +43,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-fn parse(data: &[u8]) -> Result<Flows, unpause_scenario::import::FileError> {
+fn parse(data: &[u8]) -> Result<Flows, unpause_import::FileError> {
     let path = Path::new("flow.txt");
     hpcc::parse_flows(data, path, &TOPOLOGY, &FlowSettings::default())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::hpcc;
+use unpause_import::hpcc;
 
 /// Reads a topology, with parallel links and without.
 pub fn check(data: &[u8]) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::programs;
+use unpause_import::programs;
 
 /// Reads a matrix.
 pub fn check(data: &[u8]) {

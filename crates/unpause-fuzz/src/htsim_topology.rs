@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::htsim_topology;
+use unpause_import::htsim_topology;
 
 /// Reads a topology.
 pub fn check(data: &[u8]) {

@@ -1,6 +1,6 @@
 //! Properties that every target requires of a message.
 
-use unpause_scenario::import::FileError;
+use unpause_import::FileError;
 
 /// Longest message that somebody reads.
 pub(crate) const MESSAGE_BYTES: usize = 8_000;

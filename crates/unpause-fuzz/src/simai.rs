@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::programs::{self, SimAi};
+use unpause_import::programs::{self, SimAi};
 
 /// Reads a workload for a few ranks.
 pub fn check(data: &[u8]) {

@@ -13,8 +13,7 @@ mod columns;
 mod compile;
 mod cost;
 mod execute;
-mod fabric;
-pub mod import;
+mod files;
 pub mod machine;
 mod outcome;
 mod percentile;
@@ -25,6 +24,7 @@ mod size;
 mod swept;
 mod tables;
 mod text;
+pub mod topology;
 mod warnings;
 
 pub use compile::scenario::Scenario;
@@ -35,9 +35,6 @@ pub use execute::progress::{NoProgress, Progress};
 pub use execute::session;
 pub use execute::session::{Sending, Session, SessionOptions};
 pub use execute::{Options, Simulate, Simulator, costs, execute, execute_by, selected};
-pub use fabric::names::Names;
-pub use fabric::topology;
-pub use import::cdf;
 pub use outcome::directory::{
     Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest,
 };
@@ -61,6 +58,8 @@ pub use tables::files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use text::document::split_path;
 pub use text::keys::{Key, KeyDefault, plain};
+pub use unpause_import::cdf;
+pub use unpause_import::fabric::names::Names;
 pub use unpause_text::count::{count, counted};
 pub use unpause_text::error::{Error, SourceError};
 pub use unpause_text::quantity;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use unpause_scenario::import::hpcc_config::{self, Wish};
+use unpause_import::hpcc_config::{self, Wish};
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
 const FLOWS: &str = "6

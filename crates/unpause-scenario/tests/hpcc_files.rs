@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
 use tempfile::TempDir;
-use unpause_scenario::import::hpcc_config::{self, Imported, Wish};
+use unpause_import::hpcc_config::{self, Imported, Wish};
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
 const CONFIG: &str = "TOPOLOGY_FILE star.txt
@@ -55,7 +55,7 @@ fn folder(config: &str, topology: &str, flows: &str) -> TempDir {
 /// the folder.
 fn import_of(config: &str, topology: &str, flows: &str) -> Result<Imported, String> {
     let folder = folder(config, topology, flows);
-    let said = |error: unpause_scenario::import::FileError| {
+    let said = |error: unpause_import::FileError| {
         error
             .to_string()
             .replace(&format!("{}/", folder.path().display()), "")

@@ -90,8 +90,7 @@ fn a_file_is_read_once_for_all_runs() {
 fn what_has_no_effect_is_named() {
     let text = "num_ranks 2\nrank 0 {\nsend 1b to 1 nic 1\n}\nrank 1 {\nrecv 1b from 0 nic 3\n}\n";
     let path = Path::new("t.goal");
-    let read =
-        unpause_scenario::import::programs::parse_goal(text.into(), path).expect("it is good");
+    let read = unpause_import::programs::parse_goal(text.into(), path).expect("it is good");
     assert_eq!(
         read.notes,
         ["2 operations name a nic: the host sends by the NIC nearest to the receiver"]
@@ -212,7 +211,7 @@ fn flows_of_htsim_start_at_their_times_and_by_triggers() {
 fn what_htsim_does_otherwise_is_named() {
     let text = std::fs::read_to_string(Path::new(DATA).join("deps.cm")).expect("it is there");
     let path = Path::new("deps.cm");
-    let read = unpause_scenario::import::programs::parse_htsim(&text, path).expect("it is good");
+    let read = unpause_import::programs::parse_htsim(&text, path).expect("it is good");
     assert_eq!(read.notes.len(), 2);
     assert!(read.notes[0].starts_with("1 × prio"), "{}", read.notes[0]);
     assert!(
@@ -227,7 +226,7 @@ fn what_a_matrix_of_htsim_cannot_say_is_refused_with_its_line() {
     let good = "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 5 size 9 send_done_trigger 1\n\
         1->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n";
     let path = Path::new("t.cm");
-    let parse = |text: &str| unpause_scenario::import::programs::parse_htsim(text, path);
+    let parse = |text: &str| unpause_import::programs::parse_htsim(text, path);
     parse(good).expect("it is good");
     let mut said = String::new();
     for (from, to) in [

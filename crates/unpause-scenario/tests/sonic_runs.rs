@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::sonic::{self, Buffer, Cable, ConfigDb, Need, Threshold};
 use unpause_scenario::{NoProgress, Options, Scenario, Summary, execute};
+use unpause_sonic::{Buffer, Cable, ConfigDb, Need, Threshold};
 
 /// A switch of three ports; `/*…*/` stands before what faults change.
 const GOOD: &str = r#"{
@@ -35,7 +35,7 @@ const GOOD: &str = r#"{
 }"#;
 
 fn read(text: &str) -> ConfigDb {
-    sonic::parse(text.as_bytes().to_vec(), Path::new("leaf0.json")).unwrap()
+    unpause_sonic::parse(text.as_bytes().to_vec(), Path::new("leaf0.json")).unwrap()
 }
 
 /// What the simulator's links need: two frames, a PAUSE, the cable both ways.
@@ -49,7 +49,10 @@ fn need(cable: &Cable) -> Vec<Need> {
 }
 
 fn rules(db: &ConfigDb) -> Vec<&'static str> {
-    sonic::lint(db, &need).iter().map(|it| it.rule).collect()
+    unpause_sonic::lint(db, &need)
+        .iter()
+        .map(|it| it.rule)
+        .collect()
 }
 
 /// Two hosts send to a third in a class, in a fabric with the numbers of the file: with PFC alone, and with DCQCN.
@@ -139,7 +142,11 @@ fn groups_stop_at_their_share_of_the_pool() {
 #[test]
 fn a_sound_file_loses_nothing_and_marks() {
     let db = read(GOOD);
-    assert!(rules(&db).is_empty(), "{:?}", sonic::lint(&db, &need));
+    assert!(
+        rules(&db).is_empty(),
+        "{:?}",
+        unpause_sonic::lint(&db, &need)
+    );
     for class in [3, 4] {
         let [pfc, dcqcn] = run(&db, class);
         assert_eq!((pfc.dropped_packets, dcqcn.dropped_packets), (0, 0));

@@ -10,10 +10,10 @@ use unpause_sim::jobs::Job;
 use unpause_sim::traffic::{Following, TrafficSpec};
 
 use crate::compile::queues::Queues;
-use crate::fabric::names::NamedJob;
 use crate::sections::file::{File, load_scale};
 use crate::sections::{job, traffic};
 use crate::size;
+use unpause_import::fabric::names::NamedJob;
 use unpause_text::error::{Checked, Problem};
 
 /// The entries of `[[traffic]]`, and who drives the run, if somebody does, with where the file stands.

@@ -23,9 +23,7 @@ use unpause_sim::config::{
     Config, Fabric, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig,
 };
 
-use crate::fabric::names::Names;
-use crate::fabric::topology::Topology;
-use crate::import::files::Files;
+use crate::files::Files;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
 use crate::sections::file::{FILE_KEYS, File, Sections};
@@ -45,6 +43,8 @@ use crate::text::keys::Keys as _;
 use flows::{Entries, unique};
 use queues::Queues;
 use rtt::base_rtt;
+use unpause_import::fabric::names::Names;
+use unpause_import::fabric::topology::Topology;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::limits;
 

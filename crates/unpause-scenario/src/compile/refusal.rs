@@ -7,9 +7,9 @@ use toml::de::{DeTable, DeValue};
 use unpause_sim::config::{Config, SwitchOverride};
 use unpause_sim::{Invalid, Subject};
 
-use crate::fabric::names::Names;
 use crate::sections::sections;
 use crate::text::document::{self, Table};
+use unpause_import::fabric::names::Names;
 use unpause_text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.

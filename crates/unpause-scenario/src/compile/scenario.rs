@@ -8,8 +8,6 @@ use unpause_sim::Invalid;
 use crate::compile::mistakes;
 use crate::compile::refusal;
 use crate::compile::{self, Compiled};
-use crate::import::FileError;
-use crate::import::hpcc_config::Imported;
 #[cfg(feature = "parquet")]
 use crate::run::digest::sha256;
 #[cfg(feature = "parquet")]
@@ -17,6 +15,8 @@ use crate::run::key::key;
 use crate::run::{Heading, Run};
 use crate::sections::traffic::Driver;
 use crate::warnings::{self, Warning};
+use unpause_import::FileError;
+use unpause_import::hpcc_config::Imported;
 use unpause_text::error::{Checked, Error, Problem};
 use unpause_text::limits;
 

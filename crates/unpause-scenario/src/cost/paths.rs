@@ -100,7 +100,7 @@ impl<'a> Paths<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::topology::{LeafSpine, Topology};
+    use crate::topology::{LeafSpine, Topology};
     use unpause_protocols::units::{Rate, Time};
 
     #[test]

@@ -7,9 +7,9 @@ use unpause_sim::config::{Config, Fabric, NodeId, NodeKind};
 use unpause_sim::fabric::hpcc_address as address;
 use unpause_sim::results::{FlowRecord, PauseRecord, QueueHistogram};
 
-use crate::import::hpcc_ways::Ways;
 use crate::outcome::hpcc_trace::Trace;
 use crate::run::measured::Measured;
+use unpause_import::hpcc_ways::Ways;
 
 /// Names of files and what is in them.
 pub(crate) type HpccFiles = Vec<(String, Vec<u8>)>;

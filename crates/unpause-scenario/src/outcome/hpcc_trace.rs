@@ -8,7 +8,7 @@ use unpause_sim::config::{Config, NodeId, NodeKind, PortId};
 use unpause_sim::fabric::hpcc_address as address;
 use unpause_sim::results::{self, FlowRecord, PacketKind, PacketRecord};
 
-use crate::import::hpcc_ways::Ways;
+use unpause_import::hpcc_ways::Ways;
 
 /// Writes the file of a run's packets.
 pub(crate) struct Trace<'a> {

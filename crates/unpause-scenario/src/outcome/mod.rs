@@ -15,12 +15,12 @@ use tempfile::TempDir;
 use unpause_sim::results::FlowRecord;
 
 use crate::compile::scenario::Scenario;
-use crate::import::hpcc;
 use crate::run::Run;
 use crate::run::digest::sha256;
 use crate::tables::Tables;
 use crate::warnings::{self, Warning};
 use hpcc_files::HpccFiles;
+use unpause_import::hpcc;
 use unpause_text::error::Error;
 
 /// The outcome of an execution of a scenario.

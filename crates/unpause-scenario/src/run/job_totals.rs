@@ -10,9 +10,9 @@ use unpause_sim::jobs::{Collective, Job, Operation, RankIteration};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::TrafficSpec;
 
-use crate::fabric::names::NamedJob;
 use crate::percentile::percentile;
 use crate::run::Run;
+use unpause_import::fabric::names::NamedJob;
 
 /// An iteration that all ranks of a job have come through.
 #[derive(Clone, Copy, Debug)]

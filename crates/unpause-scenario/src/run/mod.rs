@@ -11,11 +11,11 @@ use std::sync::Arc;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::TrafficSpec;
 
-use crate::fabric::names::Names;
 use crate::sections::hpcc::Hpcc;
 use crate::sections::marking::Marking;
 use crate::sections::scheme::CongestionControl;
 use crate::swept::Swept;
+use unpause_import::fabric::names::Names;
 
 /// One run of a scenario: a scheme at a sweep point.
 #[derive(Clone, Debug)]

@@ -12,10 +12,10 @@ use unpause_sim::config::{
 use super::event_links::links_of;
 use super::link_errors::{self, Asked, FecName};
 use super::pause_storm::{self, StormKeys};
-use crate::fabric::names::Names;
-use crate::fabric::topology::Topology;
 use crate::text::document::{Table, read};
 use crate::text::keys::{Keys, keys, names, refuse};
+use unpause_import::fabric::names::Names;
+use unpause_import::fabric::topology::Topology;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::limits;
 use unpause_text::quantity::{DataRate, Duration};

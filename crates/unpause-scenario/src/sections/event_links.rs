@@ -3,7 +3,7 @@
 use serde_spanned::Spanned;
 use unpause_sim::config::{Direction, Fabric, NodeId};
 
-use crate::fabric::names::Names;
+use unpause_import::fabric::names::Names;
 use unpause_text::error::{Checked, Problem};
 
 /// The links of `"S0-S1"`, or of `"S0->S1"` that direction.

@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, ExtraDelay};
 
-use crate::import::files::Files;
+use crate::files::Files;
 use crate::text::keys::{Written, kinds};
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Duration;

@@ -5,8 +5,8 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{HistogramProbe, NodeId, PortId, Probes};
 
 use super::probes::ProbeKeys;
-use crate::fabric::names::Names;
 use crate::text::keys::keys;
+use unpause_import::fabric::names::Names;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Duration;
 

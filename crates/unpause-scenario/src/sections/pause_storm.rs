@@ -7,8 +7,8 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Fabric, NodeId, PauseStorm, PortId};
 
 use super::event_links::{ends, links_of};
-use crate::fabric::names::Names;
 use crate::text::keys::Written;
+use unpause_import::fabric::names::Names;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Duration;
 

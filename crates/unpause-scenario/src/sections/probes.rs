@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_spanned::Spanned;
 use unpause_sim::config::{DeadlockProbe, Probes};
 
-use crate::fabric::names::Names;
 use crate::text::keys::{Keys, keys};
+use unpause_import::fabric::names::Names;
 use unpause_text::error::Checked;
 use unpause_text::quantity::Duration;
 

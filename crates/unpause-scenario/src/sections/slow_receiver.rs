@@ -3,8 +3,8 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::SlowReceiver;
 
-use crate::fabric::names::Names;
 use crate::text::keys::{Written, keys};
+use unpause_import::fabric::names::Names;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::name_list::NameList;
 use unpause_text::quantity::{DataRate, Duration, Size};

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 use trace::{Kind, Node, number, text, trace};
+use unpause_import::programs::{self, Collectives, Imported};
 use unpause_scenario::Scenario;
-use unpause_scenario::import::programs::{self, Collectives, Imported};
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
 

@@ -1,6 +1,6 @@
 //! What `unpause import sonic` does not carry over: it is named, and nothing stands in the scenario in its place.
 
-use unpause_scenario::import::sonic::{self, ConfigDb};
+use unpause_sonic::ConfigDb;
 
 use crate::sonic::{Change, import, parsed, text};
 
@@ -12,7 +12,7 @@ fn left_out(changes: &[Change]) -> String {
 
 /// The rules of lint that are about curves.
 fn of_curves(db: &ConfigDb) -> Vec<&'static str> {
-    let rules = sonic::lint(db, &|_| Vec::new());
+    let rules = unpause_sonic::lint(db, &|_| Vec::new());
     let rules = rules.into_iter().map(|it| it.rule);
     rules
         .filter(|it| it.starts_with("wred-") && *it != "wred-late")

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::import::sonic::{self, ConfigDb, Imported};
+use unpause_sonic::{ConfigDb, Imported};
 
 use crate::{fct_ns, run, sum};
 
@@ -35,14 +35,14 @@ pub fn parsed(changes: &[Change]) -> Vec<ConfigDb> {
                 text = text.replace(from, to);
             }
         }
-        switches.push(sonic::parse(text.into_bytes(), Path::new(name)).unwrap());
+        switches.push(unpause_sonic::parse(text.into_bytes(), Path::new(name)).unwrap());
     }
     switches
 }
 
 /// The fabric that these are.
 pub fn import(changes: &[Change]) -> Result<Imported, String> {
-    sonic::import(&parsed(changes)).map_err(|error| error.to_string())
+    unpause_sonic::import(&parsed(changes)).map_err(|error| error.to_string())
 }
 
 pub fn text(changes: &[(&str, &str, &str)]) -> String {

@@ -9,10 +9,10 @@ use unpause_sim::jobs;
 
 use super::keys::{Algorithm, JobKeys, Operation, RanksKey};
 use super::phases::{self, algorithm_name, possible};
-use crate::import::FileError;
-use crate::import::files::{ReadAs, ReadProgram};
-use crate::import::programs::{self, Collectives, Imported, SimAi, Used};
+use crate::files::{ReadAs, ReadProgram};
 use crate::sections::traffic::Context;
+use unpause_import::FileError;
+use unpause_import::programs::{self, Collectives, Imported, SimAi, Used};
 use unpause_text::error::{Checked, Problem};
 
 /// Files of jobs: their keys, and which keys of collective operations they leave to the job.

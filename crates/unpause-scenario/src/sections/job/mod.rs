@@ -11,9 +11,9 @@ use unpause_sim::jobs::{Completion, Job, Over, Phase, Program};
 use unpause_sim::traffic::{FlowSettings, Transport};
 
 use super::traffic::{Context, data_priority, takes_part};
-use crate::fabric::names::NamedJob;
 use crate::text::document::{Table, read, take_tables};
 use crate::text::keys::{Keys, refuse};
+use unpause_import::fabric::names::NamedJob;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Duration;
 

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_sim::config::NodeId;
 
 use super::keys::Placement;
-use crate::fabric::names::Names;
+use unpause_import::fabric::names::Names;
 
 /// So many of the hosts `free`, in the order of ranks: there are as many.
 pub(super) fn place(

@@ -16,9 +16,9 @@ use keys::Priorities;
 
 use super::pfc;
 use super::switch::{data_priorities, priorities};
-use crate::fabric::names::Names;
 use crate::text::document::{Table, read};
 use crate::text::keys::{Keys, refuse};
+use unpause_import::fabric::names::Names;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Size;
 

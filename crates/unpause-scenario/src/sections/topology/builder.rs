@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use crate::fabric::topology::{Invalid, Topology};
 use crate::text::document::{self, Table};
 use crate::text::keys::{Key, Keys};
+use unpause_import::fabric::topology::{Invalid, Topology};
 use unpause_text::error::{Checked, Problem};
 
 /// A value of `builder`.

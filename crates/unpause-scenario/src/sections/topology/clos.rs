@@ -4,9 +4,9 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
-use crate::fabric::topology::{Invalid, Topology, links, nodes, positive};
 use crate::text::document::Table;
 use crate::text::fields::fields;
+use unpause_import::fabric::topology::{Invalid, Topology, links, nodes, positive};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{DataRate, Duration};
 

@@ -3,11 +3,11 @@
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
-use crate::fabric::topology::{
-    Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
-};
 use crate::text::document::Table;
 use crate::text::fields::fields;
+use unpause_import::fabric::topology::{
+    Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
+};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{DataRate, Duration};
 

@@ -4,9 +4,9 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
 use super::two_switch::TwoSwitch;
-use crate::fabric::topology::{Invalid, Topology, nodes};
 use crate::text::document::Table;
 use crate::text::fields::fields;
+use unpause_import::fabric::topology::{Invalid, Topology, nodes};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{DataRate, Duration};
 

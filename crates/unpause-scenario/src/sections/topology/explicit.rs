@@ -7,11 +7,11 @@ use serde::de::IgnoredAny;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{self, Builder, Places};
-use crate::fabric::topology::{
-    Invalid, Topology, at_most, positive, positive_delay, possible_rate,
-};
 use crate::text::document::{self, Table, take_tables};
 use crate::text::keys::{Keys as _, keys, kinds, refuse};
+use unpause_import::fabric::topology::{
+    Invalid, Topology, at_most, positive, positive_delay, possible_rate,
+};
 use unpause_text::error::{Checked, Problem, nearest};
 use unpause_text::limits;
 use unpause_text::name_list::Expanded;

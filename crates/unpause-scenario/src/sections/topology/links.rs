@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
-use crate::fabric::topology::{Invalid, Topology, positive_delay, possible_rate};
+use unpause_import::fabric::topology::{Invalid, Topology, positive_delay, possible_rate};
 
 /// The two kinds of links of a Clos network, with the rate and the delay of each.
 pub(super) struct Links {

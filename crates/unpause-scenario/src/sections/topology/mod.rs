@@ -2,7 +2,7 @@
 //!
 //! A builder is a struct of its keys (`fields!`) with a `build` method. Hosts come first, then switches, each kind in
 //! order of its number; a node's ports are in order of the links built. Every result has been
-//! [validated](crate::fabric::topology::Topology::validate).
+//! [validated](unpause_import::fabric::topology::Topology::validate).
 
 mod builder;
 mod clos;

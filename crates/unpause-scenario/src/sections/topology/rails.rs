@@ -4,12 +4,12 @@ use serde::{Deserialize, Deserializer};
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
-use crate::fabric::topology::{
-    Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
-};
 use crate::text::document::Table;
 use crate::text::fields::fields;
 use crate::text::kind::{kinds, names};
+use unpause_import::fabric::topology::{
+    Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
+};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{DataRate, Duration, parse_rate};
 

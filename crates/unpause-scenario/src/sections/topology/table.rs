@@ -4,11 +4,11 @@ use unpause_sim::config::Ecmp;
 
 use super::BUILDERS;
 use super::builder::Places;
-use crate::fabric::topology::Topology;
-use crate::import::files::Files;
+use crate::files::Files;
 use crate::text::checks::both;
 use crate::text::document::{Table, read, take_string};
 use crate::text::keys::{keys, names};
+use unpause_import::fabric::topology::Topology;
 use unpause_text::error::{Checked, Problem, nearest};
 
 names! {

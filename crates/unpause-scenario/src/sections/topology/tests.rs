@@ -4,7 +4,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
 
 use super::*;
-use crate::fabric::topology::Topology;
+use unpause_import::fabric::topology::Topology;
 
 const DELAY: Time = Time::from_us(5);
 

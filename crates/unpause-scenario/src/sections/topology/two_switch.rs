@@ -3,9 +3,9 @@
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, keys};
-use crate::fabric::topology::{Invalid, Topology, positive_delay, possible_rate};
 use crate::text::document::Table;
 use crate::text::fields::fields;
+use unpause_import::fabric::topology::{Invalid, Topology, positive_delay, possible_rate};
 use unpause_text::error::Checked;
 use unpause_text::name_list::Expanded;
 use unpause_text::quantity::{DataRate, Duration};

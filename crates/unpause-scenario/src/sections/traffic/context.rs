@@ -9,12 +9,12 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, NodeId};
 use unpause_sim::traffic::Transport;
 
-use crate::fabric::names::Names;
-use crate::fabric::topology::Topology;
-use crate::import::files::Files;
+use crate::files::Files;
 use crate::sections::extra_delay::Delays;
 use crate::sections::scheme::CongestionControl;
 use crate::text::keys::{Written, names};
+use unpause_import::fabric::names::Names;
+use unpause_import::fabric::topology::Topology;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::name_list::NameList;
 

@@ -8,7 +8,7 @@ use unpause_sim::followers::{Followers, Unfollowable, Why};
 use unpause_sim::traffic::{Ending, Following, Matching};
 
 use super::common::{Common, EndName, MatchName};
-use crate::fabric::names::Names;
+use unpause_import::fabric::names::Names;
 use unpause_text::count::counted;
 use unpause_text::error::{Checked, Problem, nearest};
 use unpause_text::name_list::NameList;

@@ -1,5 +1,0 @@
-//! The fabric of a scenario: nodes and links, and their names.
-
-pub(crate) mod names;
-mod port_names;
-pub mod topology;

@@ -1,0 +1,435 @@
+//! `[switch]` and `[pfc]`: lossless priorities, thresholds, headroom, memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fabric_ports::{Ports, Use};
+use super::places::{At, differing, most};
+use super::same::{Of, by_switch, one};
+use super::writer::{Scope, Writer};
+use crate::finding::{Given, Spot};
+use crate::model::{Buffer, ConfigDb, Profile, Threshold};
+use crate::values::some_of;
+use unpause_import::FileError;
+
+/// Lossless priorities of all ports: those with PFC and a lossless group.
+pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> Result<BTreeSet<u8>, FileError> {
+    let mut all = Vec::new();
+    for it in ports.all() {
+        let qos = it.db.qos.get(it.port);
+        let pfc = qos.map(|qos| qos.pfc.clone()).unwrap_or_default();
+        let (with, without): (Vec<u8>, Vec<u8>) = pfc
+            .iter()
+            .partition(|priority| it.db.lossless(it.port, **priority).is_some());
+        for priority in without {
+            writer.leave_out(format!(
+                "{}: pfc_enable of priority {priority}: it has no lossless group in BUFFER_PG, and is lossy here",
+                it.whose()
+            ));
+        }
+        let names: Vec<String> = with.iter().map(u8::to_string).collect();
+        let spot = qos.map_or_else(
+            || it.db.ports[it.port].spot.clone(),
+            |qos| qos.pfc_spot.clone(),
+        );
+        all.push(Of {
+            value: format!("[{}]", names.join(", ")),
+            db: it.db,
+            whose: it.whose(),
+            spot,
+        });
+    }
+    if by_switch("lossless priorities", &all)?.is_none() {
+        return Ok(BTreeSet::new());
+    }
+    let lossless: BTreeSet<u8> = ports.all().flat_map(|it| own_lossless(&it)).collect();
+    let whole: Vec<String> = lossless.iter().map(u8::to_string).collect();
+    let whole = format!("[{}]", whole.join(", "));
+    let mut told = BTreeSet::new();
+    for it in all.iter().filter(|it| it.value != whole) {
+        if told.insert(it.db.name()) {
+            writer.own(
+                &it.db.name(),
+                "lossless",
+                it.value.clone(),
+                "PORT_QOS_MAP pfc_enable of this switch",
+            );
+        }
+    }
+    Ok(lossless)
+}
+
+/// The priorities with PFC and a lossless group of a port.
+pub(super) fn own_lossless(at: &Use<'_>) -> BTreeSet<u8> {
+    let pfc = at.db.qos.get(at.port).map(|qos| qos.pfc.clone());
+    let pfc = pfc.unwrap_or_default().into_iter();
+    pfc.filter(|priority| at.db.lossless(at.port, *priority).is_some())
+        .collect()
+}
+
+/// A lossless group of a port, with its profile.
+struct Group<'a> {
+    at: Use<'a>,
+    number: u8,
+    profile: &'a Profile,
+}
+
+impl Group<'_> {
+    /// Of its port, Mb/s.
+    fn speed(&self) -> u64 {
+        let speed = self.at.db.ports[self.at.port].speed.as_ref();
+        speed.map_or(0, |speed| speed.value)
+    }
+
+    /// Bytes.
+    fn headroom(&self) -> u64 {
+        self.profile.xoff.as_ref().map_or(0, |xoff| xoff.value)
+    }
+}
+
+/// Bytes that are reserved beside the headroom: some switches count it as reserved.
+fn reserve(profile: &Profile) -> u64 {
+    let size = profile.size.as_ref().map_or(0, |size| size.value);
+    let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+    if size < xoff { size } else { size - xoff }
+}
+
+/// Writes `[switch] buffer` and `[pfc]`.
+pub(super) fn write(
+    ports: &Ports<'_>,
+    lossless: &BTreeSet<u8>,
+    writer: &mut Writer,
+) -> Result<(), FileError> {
+    let mut groups = Vec::new();
+    let mut computed = Vec::new();
+    for at in ports.all() {
+        for priority in lossless.intersection(&own_lossless(&at)) {
+            match at.db.lossless(at.port, *priority) {
+                Some((_, Some(profile))) => groups.push(Group {
+                    at,
+                    number: *priority,
+                    profile,
+                }),
+                _ => computed.push(at.whose()),
+            }
+        }
+    }
+    if !computed.is_empty() {
+        writer.leave_out(format!(
+            "{}: the profile is SONiC's own (dynamic buffer model): headroom is the least that a link needs here, and the \
+             memory is the scenario's default",
+            computed[0]
+        ));
+    }
+    let whole = computed.is_empty() && !groups.is_empty();
+    if whole {
+        let headrooms = headrooms(&groups, lossless, writer);
+        let pool = headroom_pool(ports, &groups)?;
+        memory(ports, &groups, lossless, (&headrooms, pool), writer);
+        writer.line("");
+        writer.line("[pfc]");
+        thresholds(&groups, lossless, writer)?;
+        let headrooms = headrooms.by_speed;
+        let each: Vec<String> = headrooms
+            .iter()
+            .map(|(mbps, bytes)| format!("\"{}\" = \"{bytes}B\"", super::writer::rate(*mbps)))
+            .collect();
+        let value = match headrooms.values().collect::<BTreeSet<_>>().len() {
+            1 => format!("\"{}B\"", headrooms.values().next().unwrap_or(&0)),
+            _ => format!("{{ {} }}", each.join(", ")),
+        };
+        writer.key("headroom", value, "BUFFER_PROFILE xoff");
+        if let Some(pool) = pool {
+            writer.key("headroom_pool", format!("\"{pool}B\""), "BUFFER_POOL xoff");
+        }
+    }
+    writer.line("");
+    Ok(())
+}
+
+/// The shared headroom pool of all switches, if they have one.
+fn headroom_pool(ports: &Ports<'_>, groups: &[Group<'_>]) -> Result<Option<u64>, FileError> {
+    let mut all = Vec::new();
+    for (index, db) in ports.switches().enumerate() {
+        let own = groups.iter().find(|it| it.at.switch == index);
+        let Some((name, pool)) = own.and_then(|it| db.pool_of(it.profile)) else {
+            continue;
+        };
+        let spot = pool.xoff.as_ref().map_or(&pool.spot, |xoff| &xoff.spot);
+        all.push(Of {
+            value: pool.xoff.as_ref().map_or(0, |xoff| xoff.value),
+            db,
+            whose: format!("{} {name}", db.name()),
+            spot: spot.clone(),
+        });
+    }
+    Ok(one("the shared headroom pool (xoff)", &all)?.filter(|bytes| *bytes > 0))
+}
+
+/// Headroom in bytes.
+struct Headrooms {
+    /// By speed, Mb/s: what most groups have.
+    by_speed: BTreeMap<u64, u64>,
+    /// By name of a port, and group.
+    by_port: BTreeMap<(String, u8), u64>,
+}
+
+/// The headroom of each speed: what most groups have, and overrides for ports with another one, whose cable differs.
+fn headrooms(groups: &[Group<'_>], lossless: &BTreeSet<u8>, writer: &mut Writer) -> Headrooms {
+    let mut by_speed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for it in groups {
+        by_speed.entry(it.speed()).or_default().push(it.headroom());
+    }
+    let same: BTreeMap<u64, u64> = by_speed
+        .into_iter()
+        .map(|(mbps, all)| (mbps, most(&all.iter().collect::<Vec<_>>())))
+        .collect();
+    // Of ports to the same neighbour, which a scenario cannot tell apart, the largest counts.
+    let mut names: BTreeMap<(String, u8), u64> = BTreeMap::new();
+    for it in groups {
+        let bytes = names.entry((it.at.name(), it.number)).or_default();
+        *bytes = it.headroom().max(*bytes);
+    }
+    let mut own: BTreeMap<(String, u64), BTreeSet<u8>> = BTreeMap::new();
+    for it in groups {
+        let name = it.at.name();
+        let bytes = names[&(name.clone(), it.number)];
+        if bytes != it.headroom() {
+            writer.leave_out(format!(
+                "{}: BUFFER_PROFILE xoff {} of group {}: another port to the same neighbour has {bytes}, which counts for \
+                 both: a scenario names ports by their neighbours",
+                it.at.whose(),
+                it.headroom(),
+                it.number,
+            ));
+        }
+        if bytes != same[&it.speed()] {
+            own.entry((name, bytes)).or_default().insert(it.number);
+        }
+    }
+    for ((name, bytes), priorities) in own {
+        let scope = Scope {
+            port: Some(name),
+            switch: None,
+            priorities: match priorities == *lossless {
+                true => BTreeSet::new(),
+                false => priorities,
+            },
+        };
+        let from = "BUFFER_PROFILE xoff of this port";
+        writer.of(&scope, "headroom", format!("\"{bytes}B\""), from);
+    }
+    Headrooms {
+        by_speed: same,
+        by_port: names,
+    }
+}
+
+/// The pool, with headroom and reserve of the ports of a switch on top.
+fn memory(
+    ports: &Ports<'_>,
+    groups: &[Group<'_>],
+    lossless: &BTreeSet<u8>,
+    (headrooms, shared): (&Headrooms, Option<u64>),
+    writer: &mut Writer,
+) {
+    let threshold = groups.first().and_then(|it| it.profile.threshold.as_ref());
+    let is_dynamic = threshold.is_some_and(|it| matches!(it.value, Threshold::Dynamic(_)));
+    let mut sizes: Vec<(u64, String)> = Vec::new();
+    for (index, db) in ports.switches().enumerate() {
+        let own = groups.iter().find(|it| it.at.switch == index);
+        let Some((name, pool)) = own.and_then(|it| db.pool_of(it.profile)) else {
+            continue;
+        };
+        let Some(size) = &pool.size else {
+            writer.leave_out(format!(
+                "{}: {name} has no size (dynamic buffer model): the memory is the scenario's default",
+                db.name()
+            ));
+            return;
+        };
+        let reserve = own.map_or(0, |it| reserve(it.profile));
+        // Dynamic thresholds count as in HPCC's simulator: headroom and reserve of one class for each port.
+        let mut by_port: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        for it in groups.iter().filter(|it| it.at.switch == index) {
+            let bytes = headrooms.by_port[&(it.at.name(), it.number)];
+            by_port.entry(it.at.port).or_default().push(bytes);
+        }
+        let of_port = |all: &Vec<u64>| match is_dynamic {
+            true => all.iter().copied().max().unwrap_or(0),
+            false => all.iter().sum(),
+        };
+        let headroom: u64 = by_port.values().map(of_port).sum();
+        let classes = if is_dynamic { 1 } else { lossless.len() as u64 };
+        let reserves = ports.of(index).count() as u64 * reserve * classes;
+        let apart = headroom.min(shared.unwrap_or(u64::MAX)) + reserves;
+        sizes.push((size.value + apart, db.name()));
+    }
+    let Some(buffer) = sizes.iter().map(|it| it.0).min() else {
+        return;
+    };
+    let of = match is_dynamic {
+        true => "BUFFER_POOL size, with size and xoff of one lossless group a port",
+        false => "BUFFER_POOL size, with size and xoff of each lossless group",
+    };
+    writer.key("buffer", format!("\"{buffer}B\""), of);
+    for (bytes, switch) in sizes.iter().filter(|(own, _)| *own != buffer) {
+        writer.own(
+            switch,
+            "buffer",
+            format!("\"{bytes}B\""),
+            "BUFFER_POOL size of this switch",
+        );
+    }
+}
+
+/// A value of a lossless group.
+fn of<'a>(value: String, it: &Group<'a>, spot: Option<&Spot>) -> Of<'a, String> {
+    Of {
+        value,
+        db: it.at.db,
+        whose: it.at.whose(),
+        spot: spot.unwrap_or(&it.profile.spot).clone(),
+    }
+}
+
+fn thresholds(
+    groups: &[Group<'_>],
+    lossless: &BTreeSet<u8>,
+    writer: &mut Writer,
+) -> Result<(), FileError> {
+    let (mut all, mut kinds) = (Vec::new(), Vec::new());
+    let mut reserves = Vec::new();
+    let mut gaps = Vec::new();
+    for it in groups {
+        let Some(threshold) = &it.profile.threshold else {
+            let place = it.at.db.place(&it.profile.spot);
+            return Err(place.error("neither dynamic_th nor static_th", "one of them"));
+        };
+        let (kind, value) = match threshold.value {
+            Threshold::Dynamic(power) => ("dynamic_th", power),
+            Threshold::Static(bytes) => ("static_th", bytes.min(1 << 62) as i64),
+        };
+        kinds.push(of(kind.to_owned(), it, Some(&threshold.spot)));
+        let (at, number) = (it.at, it.number);
+        all.push(At { at, number, value });
+        reserves.push(of(
+            format!("{}", reserve(it.profile)),
+            it,
+            it.profile.size.as_ref().map(|it| &it.spot),
+        ));
+        let gap = it.profile.xon_offset.as_ref();
+        gaps.push(of(
+            gap.map_or("-".into(), |gap| gap.value.to_string()),
+            it,
+            gap.map(|it| &it.spot),
+        ));
+    }
+    let kind = one("the threshold", &kinds)?.unwrap_or_default();
+    let reserve = one("size beside the headroom", &reserves)?.unwrap_or_default();
+    let gap = one("xon_offset", &gaps)?.unwrap_or_default();
+    let is_dynamic = kind == "dynamic_th";
+    let key = |value: i64| match is_dynamic {
+        true => ("alpha", alpha(value), format!("dynamic_th {value}")),
+        false => ("xoff", format!("\"{value}B\""), "static_th".to_owned()),
+    };
+    let same = most(&all.iter().map(|it| &it.value).collect::<Vec<_>>());
+    for (mut scope, value) in differing("the threshold", &all, most, writer) {
+        if scope.port.is_none() && scope.switch.is_none() && value == same {
+            continue;
+        }
+        if scope.priorities == *lossless {
+            scope.priorities.clear();
+        }
+        let (name, text, from) = key(value);
+        writer.of(&scope, name, text, &format!("BUFFER_PROFILE {from}"));
+    }
+    let (name, text, from) = key(same);
+    if is_dynamic {
+        writer.key(name, text, &format!("BUFFER_PROFILE {from}: 2^{same}"));
+        writer.key("reserve", format!("\"{reserve}B\""), "BUFFER_PROFILE size");
+    } else {
+        writer.key(name, text, &format!("BUFFER_PROFILE {from}"));
+        if reserve != "0" {
+            writer.leave_out(format!(
+                "BUFFER_PROFILE size {reserve} B: a fixed threshold has no reserve beside it"
+            ));
+        }
+    }
+    xon(&gap, groups, writer);
+    Ok(())
+}
+
+/// 2 to this power, as a scenario has it.
+pub(super) fn alpha(power: i64) -> String {
+    let size = 1_u64 << power.unsigned_abs().min(63);
+    match power < 0 {
+        true => format!("\"1/{size}\""),
+        false => size.to_string(),
+    }
+}
+
+/// Where XON is sent, below XOFF.
+fn xon(gap: &str, groups: &[Group<'_>], writer: &mut Writer) {
+    if gap == "-" {
+        let line = "BUFFER_PROFILE xon without xon_offset: XON is two frames below XOFF here, the scenario's default";
+        return writer.leave_out(line.into());
+    }
+    let xons = groups.iter().filter_map(|it| it.profile.xon.as_ref());
+    if let Some(xon) = xons.map(|xon| xon.value).max().filter(|xon| *xon > 0) {
+        writer.leave_out(format!(
+            "BUFFER_PROFILE xon {xon}: with xon_offset it counts only where the threshold has come down to them; XON is at the \
+             threshold less xon_offset here"
+        ));
+    }
+    writer.key(
+        "xon_gap",
+        format!("\"{gap}B\""),
+        "BUFFER_PROFILE xon_offset",
+    );
+}
+
+/// Notes the parts of buffers that have no counterpart.
+pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
+    let name = db.name();
+    let profile = |given: &Given<Buffer>| match &given.value {
+        Buffer::Profile(profile) => Some((profile.clone(), db.profiles.get(profile)?)),
+        _ => None,
+    };
+    let is_lossy = |(port, group): &(String, u8)| db.lossless(port, *group).is_none();
+    let lossy = db.groups.iter().filter(|(of, _)| is_lossy(of));
+    for (of, it) in lossy.filter_map(|(_, given)| profile(given)) {
+        if it.has_threshold {
+            writer.leave_out(format!(
+                "{name}: BUFFER_PROFILE {of}: a limit of lossy groups: lossy frames have limits at egress alone"
+            ));
+        }
+    }
+    for (of, it) in db.queue_buffers.values().filter_map(profile) {
+        if let Some(size) = it.size.as_ref().filter(|size| size.value > 0) {
+            writer.leave_out(format!(
+                "{name}: BUFFER_PROFILE {of}: size {} B: no memory is reserved for a queue in a scenario",
+                size.value
+            ));
+        }
+    }
+    let asymmetric = db.ports.iter().filter(|(_, port)| port.is_asymmetric);
+    let asymmetric: Vec<&str> = asymmetric.map(|(port, _)| port.as_str()).collect();
+    if !asymmetric.is_empty() {
+        writer.leave_out(format!(
+            "{name}: PORT pfc_asym on of {}: a port obeys PAUSE of the lossless priorities alone here",
+            some_of(&asymmetric)
+        ));
+    }
+    if let Some(given) = &db.lossless_mtu {
+        writer.leave_out(format!(
+            "{name}: LOSSLESS_TRAFFIC_PATTERN mtu {}: of SONiC's headroom, which is taken as it is",
+            given.value
+        ));
+    }
+    if let Some(given) = &db.over_subscribe_ratio {
+        writer.leave_out(format!(
+            "{name}: over_subscribe_ratio {}: of a shared headroom pool",
+            given.value
+        ));
+    }
+}
