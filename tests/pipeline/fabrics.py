@@ -111,7 +111,7 @@ def _net(
 
 
 def ring(rng: random.Random) -> tuple[Net, frozenset[str]]:
-    """A ring of switches with a host each, and the egresses of its way round."""
+    """A ring of switches with a host each, and the egresses around it."""
     count, gbps = rng.choice([5, 5, 6, 7]), rng.choice([10, 25, 40])
     edge = {f"H{n}": f"S{n}" for n in range(count)}
     links = [(f"S{n}", f"S{(n + 1) % count}") for n in range(count)]

@@ -141,7 +141,7 @@ def _of_victims(facts: Facts, trees: list[dict[str, Any]]) -> Iterator[str]:
 
 def _life(facts: Facts, number: int) -> float:
     flow = flow_of(facts, number)
-    # A packet may wait after the sender has heard of the flow's last byte: it was sent twice.
+    # A packet may wait after the sender has received the flow's last byte: it was sent twice.
     return facts.end_ns - flow["start_ns"]
 
 

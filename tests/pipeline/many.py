@@ -32,7 +32,7 @@ def written(seed: int, count: int, directory: Path, profile: str) -> None:
 
 
 def of_random(seed: int, directory: Path, drawn: int) -> tuple[str, list[str]]:
-    """Runs the scenario of a seed and judges what is said of it; answers what became of it."""
+    """Runs the scenario of a seed and judges the explanation; returns the outcome."""
     [file] = (directory / str(seed)).glob("*.toml")
     scenario = tomllib.loads(file.read_text("utf-8"))
     scenario.setdefault("probes", {})["causes"] = True

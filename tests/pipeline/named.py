@@ -14,7 +14,7 @@ from unpause.data.result import Result, Run
 
 
 def of_planted(seed: int) -> tuple[str, list[str]]:
-    """Runs the planted scenario of a seed; answers what became of it, and what is wrong."""
+    """Runs the planted scenario of a seed; returns the outcome and the faults."""
     planted = plant(seed)
     result = unpause.run(planted.scenario, threads=1, progress=False)
     said = outputs.told(result)

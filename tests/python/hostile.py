@@ -1,4 +1,4 @@
-"""Commands over damaged and hostile directories, in a process that a pipe may stop for ever.
+"""Commands over damaged and hostile directories, in a process that a pipe may stop forever.
 
 ``python hostile.py FOLDER COMMAND`` runs one of :data:`COMMANDS` in this process on a copy of
 ``FOLDER/sound`` for each of :func:`damages`, and tells a line of JSON of each: what it was, exit
@@ -169,7 +169,7 @@ def _call(words: Sequence[str]) -> int:
 
 
 def _view(directory: Path) -> int:
-    """What Python has of a result, and what ``unpause view`` answers, which serves for ever."""
+    """A result in Python, and the answers of ``unpause view``, which serves until stopped."""
     from unpause import load
     from unpause.commands import view
     from unpause.errors import ResultError

@@ -224,7 +224,7 @@ def _run(scenario: str, **options: Any) -> Result:
 
 
 def _agree(result: Result, run: Run) -> int:
-    """That sentence, `explain` and page tell of the same victims and root; how many victims."""
+    """Sentence, `explain` and page name the same victims and root; returns how many victims."""
     trees = trees_json.trees_as_json(result, run, None)
     there = {row["flow_id"] for row in run.table("victims").to_pylist()}
     assert {victim["flow_id"] for tree in trees for victim in tree["victims"]} == there

@@ -327,7 +327,7 @@ def test_no_hash_is_blamed_for_a_nic_that_flowlets_missed() -> None:
 
 
 @pytest.mark.parametrize(("hosts", "found"), [("H0..H3", {"S0"}), ("H0..H2", {"S0", "S1"})])
-def test_hosts_are_no_way_to_another_nic(hosts: str, found: set[str]) -> None:
+def test_hosts_are_no_path_to_another_nic(hosts: str, found: set[str]) -> None:
     """H3 is at two switches, but forwards only if it is a switch."""
     links = ["H0-S0", "H0-S1", "S0-S3", "S3-S2", "H1-S2", "H2-S2", "H3-S2", "H3-S1"]
     tables = [dict(zip("ab", link.split("-"), strict=True)) for link in links]

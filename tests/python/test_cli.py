@@ -87,7 +87,7 @@ def test_signals_end_the_report_with_a_line(number: signal.Signals, tmp_path: Pa
     assert err == "interrupted: no report was drawn; the tables are complete\n"
 
 
-#: Executed first: nobody reads these descriptors, as after ``| head`` has ended.
+#: Executed first: these descriptors have no reader, as after ``| head`` has ended.
 NO_READER = """
 import os
 read, write = os.pipe()
@@ -98,7 +98,7 @@ os.close(read)
 
 
 @pytest.mark.parametrize("numbers", [[1], [1, 2]])
-def test_a_run_whose_output_nobody_reads_is_complete(numbers: list[int], tmp_path: Path) -> None:
+def test_a_run_whose_output_no_one_reads_is_complete(numbers: list[int], tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL, "utf-8")
     code, out, err = finish(start(["run", "small.toml", "--out", "read"], tmp_path))
     assert (code, err) == (0, "")

@@ -37,7 +37,7 @@ def told(document: dict[str, Any]) -> story.Story:
     return its
 
 
-def test_a_link_is_used_of_the_time_when_messages_were_under_way() -> None:
+def test_use_of_a_link_counts_the_time_with_messages_in_flight() -> None:
     # Two ranks at each side of a link, which carries 4 MB of each iteration, in 0.32 ms.
     pairs = {"builder": "dumbbell", "left": 2, "right": 2, "rate": "100Gbps", "delay": "1us"}
     its = told(scenario(topology=pairs))

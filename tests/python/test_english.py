@@ -1,20 +1,21 @@
-"""Phrases that readers stumble over are in no text for users: documents, help, errors."""
+"""Phrases that readers stumble over are in no document, help, error, comment or name of a test."""
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import english
 import unpause
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(unpause.__file__).parent
+#: Its examples are wrong on purpose.
+THIS = Path(__file__).name
 
 #: Each with what to write instead.
 PHRASES = {
@@ -41,44 +42,45 @@ PHRASES = {
     r", for (?:it|they|most|others?) (?:is|are|has|have)\b": "because",
 }
 
+#: The same for comments, docstrings and names of tests; it grows as sources are swept.
+IN_SOURCES = PHRASES
+
 DOCUMENTS = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted(ROOT.glob("docs/**/*.md")),
-    *sorted(ROOT.glob("papers/*/notes.md")),
-    *sorted(ROOT.glob("papers/*/claims*.toml")),
-    *sorted(ROOT.glob("papers/*/paper.toml")),
-    ROOT / "CHANGELOG.md",
-    *sorted(ROOT.glob("papers/*/report.md")),
-    *sorted(ROOT.glob("crates/unpause-cli/tests/**/*.snap")),
-    *sorted(ROOT.glob("crates/unpause-scenario/tests/bad/*.snap")),
+    "*.md",
+    "docs/**/*.md",
+    "papers/*/notes.md",
+    "papers/*/report.md",
+    "papers/*/claims*.toml",
+    "papers/*/paper.toml",
+    "crates/unpause-cli/tests/**/*.snap",
+    "crates/unpause-scenario/tests/bad/*.snap",
 ]
+
+#: Sources that have been swept.
+SOURCES = ["crates/*/tests/**/*.rs", "tests/**/*.py"]
+
+
+def files(patterns: list[str], end: str = "") -> list[Path]:
+    every = {file for pattern in patterns for file in ROOT.glob(pattern)}
+    return sorted(file for file in every if file.name.endswith(end) and file.name != THIS)
 
 
 def found(text: str) -> list[str]:
-    """Each phrase in its surroundings, with what to write instead."""
-    plain = re.sub(r"\s+", " ", text)
-    return [
-        f"{plain[max(0, it.start() - 30) : it.end() + 20]!r}: {instead}"
-        for phrase, instead in PHRASES.items()
-        for it in re.finditer(phrase, plain)
-    ]
+    return [*english.phrases(english.document(text), PHRASES)]
 
 
-def literals(source: str) -> Iterator[str]:
-    """Strings of a module that are not documentation."""
-    tree = ast.parse(source)
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if is_text and id(node) not in documentation:
-            yield node.value
+@pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="the documents are not here")
+def test_documents_and_errors() -> None:
+    faults = english.faults(files(DOCUMENTS), english.document, PHRASES)
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.skipif(not DOCUMENTS[0].is_file(), reason="the documents are not here")
-@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_documents_and_errors(file: Path) -> None:
-    assert found(file.read_text("utf-8")) == []
+@pytest.mark.skipif(not (ROOT / "crates").is_dir(), reason="the sources are not here")
+def test_comments_and_names_of_tests() -> None:
+    rust = english.faults(files(SOURCES, ".rs"), english.rust, IN_SOURCES)
+    python = english.faults(files(SOURCES, ".py"), english.python, IN_SOURCES)
+    faults = rust + python
+    assert not faults, "\n".join(faults)
 
 
 def test_help() -> None:
@@ -90,9 +92,17 @@ def test_help() -> None:
         assert found(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)) == [], words
 
 
-@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda file: file.stem)
-def test_sentences_and_figures(file: Path) -> None:
-    assert [it for text in literals(file.read_text("utf-8")) for it in found(text)] == []
+def test_sentences_and_figures() -> None:
+    faults = english.faults(sorted(PACKAGE.rglob("*.py")), english.literals, PHRASES)
+    assert not faults, "\n".join(faults)
+
+
+def test_a_fault_has_its_line() -> None:
+    rust = "// Of it: what\n// becomes of it.\nlet a = 1;\n#[test]\nfn it_waits_for_ever() {}\n"
+    python = '"""A queue.\n\nIt waits\nfor ever.\n"""\nx = 1  # under way\n'
+    for lines, numbers in ((english.rust(rust), "15"), (english.python(python), "46")):
+        faults = sorted(english.phrases(lines, IN_SOURCES))
+        assert [fault[0] for fault in faults] == [*numbers]
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_the_tree_is_that_of_the_tables(result: Result) -> None:
     assert victim.waited_ns == waits[0]["waited_ns"] > 0
 
 
-def test_only_what_was_in_force_is_told_of(result: Result) -> None:
+def test_only_what_was_in_force_is_reported(result: Result) -> None:
     [run] = result.runs_of("PFC")
     rows = run.table("causes").to_pylist()
     at = rows[len(rows) // 2]["time_ns"]

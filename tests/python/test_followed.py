@@ -301,7 +301,7 @@ def test_queues_for_each_output_are_not_advised_where_they_are_or_change_nothing
     assert "voq" not in of_run(CELLS.replace("cell =", 'queues = "fifo"\ncell ='))[1]
 
 
-def test_a_plain_incast_is_told_of_its_law_only() -> None:
+def test_a_plain_incast_is_advised_about_its_law_only() -> None:
     """Nothing that any other rule would say is there."""
     plain = single_switch(3, XOFF, scheme(), TWO)
     assert of_run(plain)[1] == (

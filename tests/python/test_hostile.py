@@ -15,7 +15,7 @@ import hostile
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and pipes")
 
-#: Seconds after which a command is taken to wait for ever; they need a hundredth.
+#: Seconds after which a command is taken to wait forever; they need a hundredth.
 _FOR_EVER = 900
 
 SCENARIO = """\

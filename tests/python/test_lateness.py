@@ -70,7 +70,7 @@ def paused(made: Builder, run: int, link: str, start_us: float, end_us: float) -
 
 def test_the_longest_iteration_is_compared_with_the_job_alone(builder: Builder) -> None:
     run = job(builder)
-    # While the message is under way, from 300 us to 500 us, and before it.
+    # While the message is in flight, from 300 us to 500 us, and before it.
     paused(builder, run, "S0->H0", 250, 360)
     paused(builder, run, "S0->H0", 400, 410)
     # On no path of it, and not then.
@@ -141,7 +141,7 @@ def test_explain_says_it_with_pauses_and_without(builder: Builder) -> None:
     assert late["late"] == pytest.approx(0.5)
 
 
-def test_without_recorded_messages_nothing_is_said(builder: Builder) -> None:
+def test_without_recorded_messages_nothing_is_reported(builder: Builder) -> None:
     job(builder)
     builder.rows["critical"] = []
     assert lateness.of_run(builder.only_run()) == []

@@ -1,4 +1,4 @@
-"""PAUSE from one of several NICs of a host, as `unpause explain` tells of it."""
+"""PAUSE from one of several NICs of a host, as `unpause explain` reports it."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_storm_without_end_lasts_for_the_run() -> None:
     assert all(SENT in it for it in _advised(LONG + FLOWS + event))
 
 
-def test_a_slow_nic_is_not_said_to_have_a_storm() -> None:
+def test_a_slow_nic_is_not_reported_as_a_storm() -> None:
     other = STORM.format("110us").replace("H1", "H0")
     for event in ("", other):
         said = _advised(LONG + FLOWS + SLOW + event)

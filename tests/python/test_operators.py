@@ -112,7 +112,7 @@ def test_where_dynamic_thresholds_stop_four_ports(shift: int) -> None:
     result, run = run_of(scenario)
     for host in ("H1", "H2", "H3", "H4"):
         held = port(run, "S0", host)["max_ingress_bytes"]
-        # What was under way, and a frame that was started.
+        # What was in flight, and a frame that was started.
         assert threshold < held < threshold + 7_160, host
     assert all(row["dropped_packets"] == 0 for row in rows(run, "ports"))
     assert 4 * threshold < port(run, "S0", "H0")["max_queue_bytes"] < 4 * (threshold + 7_160)
@@ -431,7 +431,7 @@ def test_paused_and_carried_are_all_of_the_time(rate: int, taken: int, keys: str
 
 def test_a_queue_pair_whose_peer_is_gone_gives_up() -> None:
     # The link of H0 fails at 100 us and stays down. Two retries of 200 us: the third one, 600 us
-    # after the last progress, ends the flow. The other flow has all of its own way.
+    # after the last progress, ends the flow. The other flow has a path of its own.
     scenario = star(
         4,
         '[host]\nretransmit_timeout = "200us"\nretry_count = 2',

@@ -60,7 +60,7 @@ def test_a_rate_begins_with_its_flow(builder: Builder) -> None:
     # flow_rates counts the first sample from 0 on: 180 Gb/s within 100 us.
     np.testing.assert_allclose(lines["late"][0], [100, 150, 250, 300])
     np.testing.assert_allclose(lines["late"][1], [180, 180, 100, 100])
-    # It was under way before its first sample, so what it had got until then is no rate.
+    # It was active before its first sample, so the bytes until then give no rate.
     np.testing.assert_allclose(lines["before"][0], [200, 250, 300])
     assert figure.axes[-1].get_xlim() == (0, 300)
     assert note_of(figure) == "Means over 100 us."

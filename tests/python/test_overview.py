@@ -140,7 +140,7 @@ def test_a_flow_into_the_congestion_is_not_called_innocent() -> None:
     assert cells(found, "victim flows") == ["0"]
 
 
-def test_without_causes_nothing_is_said_of_innocence_that_is_not_known() -> None:
+def test_without_causes_no_flow_is_called_innocent() -> None:
     text = SCENARIO.replace("TO", "R1").replace("causes = true", "")
     found = overview.of_result(unpause.run(text))
     assert found.watched[0].startswith("F0: during the burst")

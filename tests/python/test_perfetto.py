@@ -93,7 +93,7 @@ def test_ranks_are_tracks_and_messages_are_arrows(builder: Builder) -> None:
     builder.add("jobs", **own, ranks=2)
     for rank in (0, 1):
         builder.add("ranks", **own, rank=rank, host=f"H{rank}", start_ns=0.0, end_ns=900.0)
-    # The first two are under way at once, the third after them.
+    # The first two are in flight together, the third after them.
     for start, end, to in ((100.0, 500.0, 1), (200.0, 600.0, 1), (500.0, 900.0, 1)):
         ends = {"from_rank": 0, "to_rank": to, "start_ns": start, "end_ns": end}
         builder.add("messages", **own, **ends, size_bytes=1000)

@@ -99,7 +99,7 @@ def test_report_of_a_sweep(builder: Builder, tmp_path: Path) -> None:
     )
 
 
-def test_names_without_a_font_are_said_once(builder: Builder, tmp_path: Path) -> None:
+def test_names_without_a_font_are_reported_once(builder: Builder, tmp_path: Path) -> None:
     run = builder.run("\U00013000 hieroglyph")
     for fct_ms in (1.0, 2.0):
         builder.flow(run, "x", size_bytes=1000, fct_ns=fct_ms * MS)

@@ -127,9 +127,10 @@ def test_validate_names_the_runs() -> None:
 SHIPPED = [*ROOT.glob("papers/*/scenarios/**/*.toml"), *ROOT.glob("scenarios/**/*.toml")]
 
 
-@pytest.mark.parametrize("file", sorted(SHIPPED), ids=lambda f: f.stem)
-def test_shipped_scenarios_are_valid(file: Path) -> None:
-    assert unpause.validate(file)
+def test_shipped_scenarios_are_valid() -> None:
+    assert len(SHIPPED) > 100
+    for file in SHIPPED:
+        assert unpause.validate(file), file
 
 
 def test_mistake_in_a_scenario_has_a_place() -> None:

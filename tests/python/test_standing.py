@@ -79,7 +79,7 @@ def test_a_queue_that_outlasts_its_incast_is_no_incast(burst: Result) -> None:
     assert incast.pauses + queue.pauses == len({it["cause_id"] for it in rows})
 
 
-def test_its_victims_are_told_of_once(burst: Result) -> None:
+def test_its_victims_are_reported_once(burst: Result) -> None:
     incast, queue = _trees(burst)
     assert {it.traffic for it in incast.victims} == {"bystander", "other"}
     assert incast.left == [queue.root]

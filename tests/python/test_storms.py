@@ -1,4 +1,4 @@
-"""Storms that PFC watchdogs find, as `unpause explain` tells of them."""
+"""Storms that PFC watchdogs find, as `unpause explain` reports them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unpause.commands import explain
 from unpause.explanation import causes
 from unpause.explanation.advice import of_run
 
-#: The NIC of H2 takes nothing from 100 us to 500 us. H0 and H1 send to it, and to H3 past it.
+#: The NIC of H2 takes nothing from 100 us to 500 us. H0 and H1 send to it, and to H3.
 SCENARIO = """
 duration = "1ms"
 

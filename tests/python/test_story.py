@@ -290,7 +290,7 @@ def test_of_a_run_that_is_simulated() -> None:
     assert 0.8 < told.carried.share < 1
 
 
-def test_a_nic_that_sends_pause_is_told_of_first() -> None:
+def test_a_nic_that_sends_pause_is_reported_first() -> None:
     storm = Path(__file__).parents[2] / "scenarios/nic-storm.toml"
     result = unpause.run(storm, schemes=["PFC"], progress=False)
     (told,) = story.of_result(result)["PFC"]

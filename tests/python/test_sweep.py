@@ -408,7 +408,7 @@ def test_a_dask_worker_that_dies_costs_nothing(
     assert keys == [(scheme, seed) for scheme in ("PFC", "PCN") for seed in range(1, 7)]
     assert table.equals(unpause.sweep(file, vary, progress=False))
 
-    # The command takes the same cluster, and goes on from what is there.
+    # The command takes the same cluster, and resumes from the finished points.
     (out / "points" / sorted(points(out))[0]).unlink()
     arguments = ["--vary", "seed=1..6", "--vary", "duration=4ms", "--out", str(out)]
     assert sweep_command.main([str(file), *arguments, "--dask", address]) == 0

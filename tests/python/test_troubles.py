@@ -139,7 +139,7 @@ def test_a_deadlock_after_two_links_have_failed_comes_first() -> None:
     assert "congestion_control" not in told(result, run)
 
 
-def test_with_all_links_no_route_goes_up_again_and_nothing_is_said_of_a_deadlock() -> None:
+def test_with_all_links_no_route_goes_up_again_and_no_deadlock_is_reported() -> None:
     every = [f"L{leaf}S{spine}" for leaf in range(4) for spine in range(2)]
     result, run = run_of(clos(*every))
     assert run.row["deadlock_began_ns"] is None

@@ -84,7 +84,7 @@ fn pcapng(blocks: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// An enhanced packet block of an interface, so many microseconds after the start.
+/// An enhanced packet block of an interface, this many microseconds after the start.
 fn enhanced(interface: u32, us: u32, frame: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     for field in [interface, 0, us, frame.len() as u32, frame.len() as u32] {

@@ -121,7 +121,7 @@ fn scenario() -> (NamedTempFile, String) {
     (file, path)
 }
 
-/// Picoseconds that a frame of so many bytes lasts at 400 Gb/s.
+/// Picoseconds that a frame of this many bytes lasts at 400 Gb/s.
 const fn lasts(bytes: u64) -> u64 {
     bytes * 20
 }

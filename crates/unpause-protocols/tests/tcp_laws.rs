@@ -20,7 +20,7 @@ struct Waiting {
     ce: bool,
 }
 
-/// One flow over one queue. The queue serves a packet per slot; everything else takes `delay` in all.
+/// One flow over one queue. The queue serves a packet per slot; everything else takes `delay` in total.
 struct Link {
     sender: newreno::Sender<CongestionControl>,
     echo: echo::Echo,
@@ -34,7 +34,7 @@ struct Link {
     /// The first byte that the receiver lacks, and the segments that came early.
     lacks: u64,
     early: BTreeSet<u64>,
-    /// One packet in so many is lost on its way to the queue.
+    /// One packet in this many is lost on its path to the queue.
     loss: u64,
     rng: Xoshiro256PlusPlus,
     now: Time,

@@ -57,7 +57,7 @@ fn runs_of(outcome: &Outcome, kind: &str) -> Vec<u32> {
 const RANDOM: &str = "size = \"1MB\"\nmean_interval = \"100us\"";
 
 #[test]
-fn seeds_that_change_nothing_are_told_of() {
+fn seeds_that_change_nothing_are_reported() {
     let same = run("3", "", SIZE, 3);
     assert_eq!(runs_of(&same, "same-seeds"), [0, 1, 2]);
     // Errors that hit no frame are drawn all the same.
@@ -98,7 +98,7 @@ fn a_sweep_over_seeds_is_one_over_nothing() {
 }
 
 #[test]
-fn losses_that_phase_decides_are_told_of() {
+fn losses_that_phase_decides_are_reported() {
     let lossy = run("", "", SIZE, 1);
     assert_eq!(runs_of(&lossy, "phase"), [0]);
     let said = lossy.warnings.iter().find(|it| it.kind == "phase").unwrap();

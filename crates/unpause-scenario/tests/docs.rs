@@ -77,7 +77,7 @@ fn default(key: &Key) -> String {
     }
 }
 
-/// Keys of a table, one a line, with `defaults` of each; where they are from, if that is said of any.
+/// Keys of a table, one a line, with `defaults` of each, and their origins if any has one.
 fn rows(keys: &[Key], columns: &[&str], defaults: impl Fn(usize) -> String) -> String {
     let has_origins = keys.iter().any(|key| !key.origin.is_empty());
     let mut head = vec!["key", "value"];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use unpause_scenario::{Cost, Effort, NoProgress, Options, Scenario, costs, execute};
 
-/// Two hosts at 10 Gb/s send to a third for so long; all packets to it and the causes of PAUSEs are recorded.
+/// Two hosts at 10 Gb/s send to a third for this long; all packets to it and the causes of PAUSEs are recorded.
 fn overload(duration: &str) -> Scenario {
     let text = format!(
         r#"

@@ -60,7 +60,7 @@ fn the_second_entry_starts_when_the_first_has_ended() {
 }
 
 #[test]
-fn flows_that_wait_for_ever_are_named() {
+fn flows_that_wait_forever_are_named() {
     let outcome = run(&FILE.replace("size = \"100KB\"", "size = \"100MB\""));
     let waiting = outcome
         .warnings

@@ -153,7 +153,7 @@ fn a_kmin_that_pause_never_lets_a_queue_reach() {
     assert_eq!(warnings(&[("PFC", pfc), ("SCHEME", &scheme("150KB"))]), []);
 }
 
-/// 40 km at 50 Gb/s: 400 us there and back are 2.5 MB, with what is under way while a PAUSE is obeyed.
+/// 40 km at 50 Gb/s: 400 us there and back are 2.5 MB, with what is in flight while a PAUSE is obeyed.
 #[test]
 fn an_xon_that_runs_dry_over_a_long_link() {
     let pfc = |xon: &str| format!("xoff = \"3MB\"\nxon = \"{xon}\"");

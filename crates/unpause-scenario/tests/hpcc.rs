@@ -100,7 +100,7 @@ fn lines_of(file: &Path) -> Vec<Vec<u64>> {
     lines
 }
 
-/// Links on the way of the first four flows: picoseconds of a byte, and delay in ns.
+/// Links on the path of the first four flows: picoseconds of a byte, and delay in ns.
 const WAYS: [&[(u64, u64)]; 4] = [
     &[(80, 1000), (20, 1500), (20, 1500), (320, 500)],
     &[(80, 1000), (20, 1500), (20, 1500), (80, 1000)],
@@ -109,7 +109,7 @@ const WAYS: [&[(u64, u64)]; 4] = [
 ];
 
 /// When a flow that is alone on its way has its last ACK, in ns: equal frames, one after the other over the slowest
-/// link, then an ACK. `step`: the time of a frame is cut off to whole multiples of so many picoseconds.
+/// link, then an ACK. `step`: the time of a frame is cut off to whole multiples of this many picoseconds.
 fn alone(way: &[(u64, u64)], size: u64, header: u64, ack: u64, step: u64) -> u64 {
     let (packets, payload) = (size.div_ceil(1000), size.min(1000));
     let lasts = |bytes: u64, ps: u64| bytes * ps / step * step;
@@ -219,7 +219,7 @@ const WHOLE_FLOWS: &str = "6
 ";
 
 /// HPCC's simulator wrote `tests/data/hpcc/qlen.txt` and these FCTs, with the time of a frame, which it cuts off to
-/// whole nanoseconds, made greater by 0.0001 ns, lest rounding takes one of what is a whole number.
+/// whole nanoseconds, made greater by 0.0001 ns, so that rounding does not shorten a whole number by one.
 #[test]
 fn queues_are_as_long_as_there_at_each_instant() {
     let results = run_of(WHOLE_TOPOLOGY, WHOLE_FLOWS, WHOLE);

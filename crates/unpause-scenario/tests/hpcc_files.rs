@@ -71,7 +71,7 @@ fn import(from: &str, to: &str) -> Result<Imported, String> {
     import_of(&CONFIG.replacen(from, to, 1), STAR, FLOWS)
 }
 
-/// Checks what becomes of a configuration: a line of the scenario, and a sentence about it.
+/// Checks how a configuration is translated: a line of the scenario, and a sentence about it.
 fn accepted(from: &str, to: &str, line: &str, sentence: &str) {
     let imported = import(from, to).unwrap();
     let says = |text: &str| imported.text.lines().any(|it| it.starts_with(text));

@@ -46,7 +46,7 @@ fn parse(more: &str) -> Result<Scenario, String> {
     Scenario::parse(&source, Path::new("test.toml")).map_err(|error| error.explain().to_string())
 }
 
-/// FCT in ns, time paused and time waited for credits in all.
+/// FCT in ns, time paused and time waited for credits in total.
 fn run(more: &str) -> (f64, f64, f64) {
     let scenario = parse(more).unwrap_or_else(|error| panic!("{error}"));
     let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();

@@ -1,4 +1,4 @@
-//! What is told of links that failed, where several do at once.
+//! Reports about failed links, where several fail at the same time.
 
 #[path = "common/told.rs"]
 mod told;
@@ -63,7 +63,7 @@ fn a_link_that_returns_is_told_apart_from_one_that_does_not() {
 
 /// Routes that change in between do so for another link.
 #[test]
-fn routes_follow_the_failure_that_they_are_told_of() {
+fn routes_follow_the_failure_that_is_reported() {
     let events = event("100us", "leaf0-spine0", "\"down\"")
         + &event("120us", "leaf0-spine1", "\"down\"")
         + &event("200us", "leaf0-spine2", "\"down\"")

@@ -1,4 +1,4 @@
-//! `[[event]] kind = "rate"`: what a scenario asks for, and what is told of it.
+//! `[[event]] kind = "rate"`: the rates that a scenario asks for, and the reports about them.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ mod told;
 
 use told::{messages, run};
 
-/// H0 may have one packet under way, and its ACKs meet a queue that holds two frames and is mostly full.
+/// H0 may have one packet in flight, and its ACKs meet a queue that holds two frames and is mostly full.
 const LOST_ACKS: &str = r#"
 duration = "20ms"
 
@@ -61,7 +61,7 @@ controlled = false
 
 /// As in HPCC's simulator, where there is no timeout.
 #[test]
-fn a_flow_that_waits_for_ever_is_named() {
+fn a_flow_that_waits_forever_is_named() {
     let outcome = run(&LOST_ACKS.replace("TIMEOUT", "1000s"));
     let stuck = outcome.warnings.iter();
     let stuck: Vec<_> = stuck.filter(|it| it.kind == "stuck-flows").collect();

@@ -76,7 +76,7 @@ fn priorities_take_turns_in_every_model() {
 }
 
 #[test]
-fn lossy_queues_hold_so_many_packets_in_every_model() {
+fn lossy_queues_hold_their_packets_in_every_model() {
     let pipeline = (
         "pipeline",
         "[switch.pipeline]\npackets_per_second = 100000000\n",

@@ -239,7 +239,7 @@ fn tables_tell_tcp_from_roce() {
 }
 
 #[test]
-fn a_connection_without_an_answer_is_told_of() {
+fn a_connection_without_an_answer_is_reported() {
     let source = SCENARIO
         .replace(
             "congestion_control = \"dctcp\"\ndctcp = { k = \"80KB\", g = \"1/8\" }",

@@ -167,7 +167,7 @@ fn links_are_written_through() {
 }
 
 #[test]
-fn a_second_writer_is_told_of_the_first() {
+fn a_second_writer_is_warned_of_the_first() {
     let place = workplace();
     fs::write(place.path().join("long.toml"), long()).unwrap();
     let mut first = Command::new(env!("CARGO_BIN_EXE_unpause"))

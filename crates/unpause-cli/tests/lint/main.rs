@@ -115,7 +115,7 @@ fn a_sound_file_has_no_findings() {
 }
 
 #[test]
-fn what_is_true_of_many_ports_is_said_once_with_its_arithmetic() {
+fn findings_of_many_ports_are_reported_once_with_their_arithmetic() {
     let text = GOOD
         .replace(
             "\"3\": \"3\",\n      \"4\": \"4\",\n      \"5\": \"0\"",

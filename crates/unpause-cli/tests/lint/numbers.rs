@@ -177,7 +177,7 @@ fn a_file_without_ports_says_that_headroom_is_unknown() {
 
 /// An unreadable `pfc_enable` has no further consequences.
 #[test]
-fn a_pfc_enable_that_cannot_be_read_is_said_once() {
+fn a_pfc_enable_that_cannot_be_read_is_reported_once() {
     let text = with(&[("PORT_QOS_MAP", "Ethernet0", "pfc_enable", json!("3-4"))]);
     assert_eq!(rules(&text), ["bad-value"]);
 }

@@ -251,8 +251,8 @@ proptest! {
         }
     }
 
-    /// A queue, served in order of arrival or in another one, and paused: what a congestion point says that it need not be
-    /// told of changes no verdict.
+    /// A queue, served in order of arrival or in another one, and paused: a call that a congestion point declares
+    /// needless changes no verdict.
     #[test]
     fn what_is_indifferent_changes_no_verdict(
         config in prop_oneof![small_config(), config(), waiting_config()],

@@ -143,7 +143,7 @@ impl<M: Mechanism> Link<M> {
         }
     }
 
-    /// Nothing is under way any more.
+    /// Nothing is in flight any more.
     fn drain(&mut self) {
         while !self.sent.is_empty() {
             self.step(&Step::Arrive { lost: false });

@@ -86,7 +86,7 @@ struct Model {
     senders: [Sender; FLOWS],
     flows: [Flow; FLOWS],
     pacer: Pacer,
-    /// That the receiver has heard of.
+    /// What the receiver knows.
     packets: u64,
     now: Time,
     /// When the first pull left and the units granted before the last one.

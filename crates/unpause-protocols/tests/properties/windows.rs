@@ -64,7 +64,7 @@ fn sender(config: &Config, params: &newreno::Params) -> newreno::Sender<Congesti
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// An ACK of so many bytes more than the last, fewer when negative.
+    /// An ACK of this many bytes more than the last, fewer when negative.
     Ack(i64, bool, Option<Time>),
     Rtt(Time),
     Write,
@@ -145,7 +145,7 @@ proptest! {
         prop_assert!(tcp.has_given_up() || tcp.next_timer().is_never());
     }
 
-    /// A network that drops, marks and delays as it likes, but not for ever.
+    /// A network that drops, marks and delays as it likes, but not forever.
     #[test]
     fn a_transfer_ends_and_everything_arrives(
         (config, params) in newreno_for_transfers().prop_flat_map(with),

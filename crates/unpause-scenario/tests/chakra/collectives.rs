@@ -13,7 +13,7 @@ const ALL_TO_ALL: u64 = 6;
 const REDUCE_SCATTER: u64 = 7;
 const BARRIER: u64 = 9;
 
-/// The same nodes at each of so many ranks.
+/// The same nodes at each of this many ranks.
 fn everywhere(ranks: usize, nodes: &[Node]) -> Vec<Vec<u8>> {
     vec![trace(nodes); ranks]
 }

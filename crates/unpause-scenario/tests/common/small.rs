@@ -1,4 +1,4 @@
-//! A small result, for tests of what becomes of its directory.
+//! A small result, for tests of its directory.
 
 use std::path::Path;
 

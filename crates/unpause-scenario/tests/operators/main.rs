@@ -131,7 +131,7 @@ fn a_pause_storm_holds_what_goes_to_its_nic() {
         "[[event]]\nkind = \"pause-storm\"\nnode = \"H0\"\nat = \"100us\"\nuntil = \"300us\"\n";
     let stormy = run(&format!("{STAR}{flow}{storm}"));
     let late = fct_ns(&stormy)[0] - calm;
-    // XOFF and XON travel 500 ns each, and wait for the frame under way.
+    // XOFF and XON travel 500 ns each, and wait for the frame in flight.
     assert!((late - 200_000.0).abs() < 300.0, "{late}");
     assert!(sum(&stormy, "pause_frames", ("H0", "S0")) >= 1);
     let watchdog = "[switch.watchdog]\ndetection_time = \"20us\"\nrestoration_time = \"40us\"\npoll_interval = \"10us\"\nrule = \"mellanox\"\n";

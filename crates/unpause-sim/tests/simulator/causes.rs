@@ -122,7 +122,7 @@ fn a_chain_of_pauses_is_followed_to_where_it_began() {
         panic!("F0 alone: {:?}", results.victims);
     };
     assert_eq!((victim.flow, victim.node, victim.port), (0, S1, root.port));
-    // It waited while H0 was stopped, and where the trunk was; never longer than either was in all.
+    // It waited while H0 was stopped, and where the trunk was; never longer than either was in total.
     let stopped = port(&results, H0, 0, LOSSLESS).paused;
     let trunk = port(&results, S0, TRUNK, LOSSLESS).paused;
     assert!(victim.waited > Time::ZERO && victim.waited <= stopped + trunk);
@@ -152,7 +152,7 @@ fn what_headroom_did_not_hold_is_counted_at_its_pause() {
     assert_eq!(of_causes, of_ports.sum::<u64>());
 }
 
-/// Five hosts around a ring (see `deadlock`); what waits for ever is a cycle, whether looked for or not.
+/// Five hosts around a ring (see `deadlock`); what waits forever is a cycle, whether a search is on or off.
 #[test]
 fn who_waits_in_a_cycle_has_it_as_root() {
     let mut config = asked(crate::deadlock::around(5, ms(20)));

@@ -212,7 +212,7 @@ fn small_acks_overtake_updates() {
 
 /// Once all is at rest credits are back: what starts then finds the link as the first flow did.
 #[test]
-fn credits_are_back_when_nothing_is_under_way() {
+fn credits_are_back_when_nothing_is_in_flight() {
     let mut config = incast();
     let TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
         unreachable!()

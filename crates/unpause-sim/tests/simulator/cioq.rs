@@ -266,7 +266,7 @@ fn congestion_points_stand_where_their_mode_says() {
         assert_eq!(cnms(4) > 0, at_output);
         assert!((0..4).all(|input| (cnms(input) > 0) != at_output));
         let received: u64 = results.flows.iter().map(|flow| flow.notifications).sum();
-        // The last may still be under way.
+        // The last may still be in flight.
         assert!(received.abs_diff(results.totals.notifications) <= 4);
     }
 }

@@ -149,7 +149,7 @@ pub fn config(fabric: Fabric, flows: Vec<FlowSpec>, stop: Time) -> Config {
     }
 }
 
-/// XOFF so many bytes, XON two full frames below.
+/// XOFF this many bytes, XON two full frames below.
 pub fn static_threshold(xoff_bytes: u64) -> PfcThreshold {
     PfcThreshold::Static {
         xoff_bytes,

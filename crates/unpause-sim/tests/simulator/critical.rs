@@ -186,7 +186,7 @@ fn algorithms() -> impl Strategy<Value = (Operation, Algorithm)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever ranks do, and whatever stands in their way.
+    /// Whatever ranks do, and whatever delays them.
     #[test]
     fn durations_add_up(
         each in prop::collection::vec((algorithms(), 1u32..3, 1u32..4, 0u64..4), 1..4),

@@ -18,7 +18,7 @@ fn udp(src: u32, dst: u32, bytes: u64) -> FlowSpec {
     }
 }
 
-/// Host 1 at 100 Gb/s sends to host 2 at 10, through a switch whose lossy queues have so many bytes.
+/// Host 1 at 100 Gb/s sends to host 2 at 10, through a switch whose lossy queues have this many bytes.
 fn slower_port(flow: FlowSpec, queue: u64) -> Config {
     let mut config = config(
         star(&[gbps(100), gbps(10)], ps(500_000)),

@@ -138,9 +138,9 @@ fn a_deadlock_is_found_and_ends_the_run() {
     assert!(crate::ranks::assert_ranks_do_not_matter("a ring", &config) == results);
 }
 
-/// Ends where it is told to, if nobody looks; nothing is delivered any more.
+/// Without a search it runs to its end, but delivers nothing any more.
 #[test]
-fn nobody_looks_for_a_deadlock_unless_told() {
+fn a_deadlock_is_searched_for_only_on_request() {
     let mut config = around(5, ms(20));
     config.probes.deadlock = None;
     let results = run(&config);

@@ -37,7 +37,7 @@ fn each_node(config: &Config, exchange: &mut impl Exchange) -> Result<Results, E
 
 /// What goes wrong with batches.
 enum Fault {
-    /// One data packet in so many is lost.
+    /// One data packet in this many is lost.
     Loses(u64),
     /// It fails at this meeting.
     Fails(u64),

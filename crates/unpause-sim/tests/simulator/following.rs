@@ -19,7 +19,7 @@ fn follow(entry: u16, after: &[u16], ending: Ending, matching: Matching) -> Foll
     }
 }
 
-/// A star of so many hosts at 100 Gb/s, 1 us, with these entries of traffic.
+/// A star of this many hosts at 100 Gb/s, 1 us, with these entries of traffic.
 fn star_with(hosts: usize, entries: Vec<Vec<FlowSpec>>, following: Vec<Following>) -> Config {
     let fabric = star(&vec![gbps(100); hosts], us(1));
     let mut config = config(fabric, Vec::new(), ms(1));
@@ -95,7 +95,7 @@ fn each_flow_waits_for_its_own() {
     assert_eq!(span(&results, 3).0, span(&results, 1).1);
 }
 
-/// A ring of so many hosts: in each step every host sends `bytes` to the next, when it has the step before.
+/// A ring of this many hosts: in each step every host sends `bytes` to the next, when it has the step before.
 pub fn ring(hosts: usize, steps: u16, bytes: u64) -> Config {
     let next = |host: usize| (host % hosts + 1) as u32;
     let step = || (1..=hosts).map(|host| sized(host as u32, next(host), bytes));

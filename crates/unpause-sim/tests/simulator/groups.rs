@@ -270,7 +270,7 @@ fn a_flow_stays_in_order() {
     assert_eq!(again, 0, "go-back-N had nothing to repeat");
 }
 
-/// Links fail one after the other; what is left finds its way, and none goes round in circles.
+/// Links fail one after the other; packets are routed over the rest, and none runs in circles.
 #[test]
 fn links_fail_and_return() {
     for detection in [0, 20] {

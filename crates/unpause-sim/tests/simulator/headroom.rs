@@ -13,7 +13,7 @@ const XOFF: u64 = 20_000;
 const URGENT: u8 = 5;
 
 /// Host 2 sends to host 1, whose link is taken entirely by urgent packets of host 3: what host 2
-/// sends is never released. Host 1 sends to host 2, so that PFC frames wait for frames under way.
+/// sends is never released. Host 1 sends to host 2, so that PFC frames wait for frames in flight.
 fn starved(rate: Rate, delay: Time, phases: [u64; 3]) -> Config {
     let urgent = FlowSpec {
         priority: URGENT,
@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(port(&results, 0, 1, LOSSLESS).pause_events, 1);
     }
 
-    /// What is under way fills 3.9 frames beside the two of the formula: wherever in their frames
+    /// What is in flight fills 3.9 frames beside the two of the formula: wherever in their frames
     /// the ends are, in the worst case all is needed but a fraction of a frame.
     #[test]
     fn a_frame_less_is_not_enough_in_the_worst_case(phases in phases()) {

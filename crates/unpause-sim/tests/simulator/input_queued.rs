@@ -267,7 +267,7 @@ fn an_output_keeps_room_for_a_padded_frame() {
     assert!((800..=1010).contains(&most), "{most}");
 }
 
-/// Two hosts at each of five switches in a ring send to a host two switches further: what goes on to the next
+/// Two hosts at each of five switches in a ring send to a host two switches further: what passes to the next
 /// link gets a third of it, and needs two.
 #[test]
 fn a_deadlock_is_found_through_input_queues() {

@@ -48,7 +48,7 @@ fn a_ring_alone_is_its_closed_form() {
     }
 }
 
-/// Alone, none is faster than that, nor slower by more than ACKs in its way.
+/// Alone, none is faster than that, nor slower by more than the ACKs that it waits for.
 #[test]
 fn operations_take_as_long_as_alone() {
     use {Algorithm as A, Operation as O};
@@ -232,7 +232,7 @@ fn jobs_that_are_alone_have_put_on_links_what_ports_have_sent() {
     }
 }
 
-/// Frames with their headers, preambles and gaps, of messages of so many bytes.
+/// Frames with their headers, preambles and gaps, of messages of this many bytes.
 fn on_wire(config: &Config, messages: u64, bytes: u64) -> u64 {
     let host = &config.host;
     let frames = bytes.div_ceil(host.payload_bytes.into());

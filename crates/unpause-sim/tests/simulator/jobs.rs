@@ -63,7 +63,7 @@ pub fn on_a_switch(hosts: u32) -> Config {
     config
 }
 
-/// Of one message of so many bytes, alone.
+/// The time of one message of this many bytes, alone.
 pub fn ideal(bytes: u64) -> Time {
     let fabric = star(&[gbps(100); 2], us(1));
     let results = run(&config(fabric, vec![sized(1, 2, bytes)], ms(50)));

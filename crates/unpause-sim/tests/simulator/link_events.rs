@@ -279,7 +279,7 @@ fn one_direction_fails_alone() {
     assert!(results.losses.iter().all(|it| it.node == SPINE[1]));
 }
 
-/// Until other switches know of it they send to a spine that has no way down; its neighbour stops at once.
+/// Until other switches know of it they send to a spine that has no path down; its neighbour stops at once.
 #[test]
 fn ends_notice_before_others_do() {
     let mut config = two_paths(ms(2));

@@ -194,7 +194,7 @@ fn what_reads_the_rate_reads_the_one_in_force() {
         let results = run(&config);
         for (from, rate) in [(1, 100.0), (3, 25.0), (5, 100.0)] {
             let measured = frame_gbps(&results, 0, ms(from), ms(from + 1));
-            // Of a frame of so many bytes on the wire.
+            // Of a frame of this many bytes on the wire.
             let expected = 0.95 * rate;
             assert_within(
                 &format!("{name} at {from} ms"),

@@ -184,7 +184,7 @@ fn a_storm_is_of_one_nic_or_of_all() {
         for flow in 0..2 {
             let late = fct(&results.flows[flow]) - fct(&calm.flows[flow]);
             let is_held = nic.is_none_or(|it| usize::from(it) == flow);
-            // XOFF and XON travel as long, and may wait for an ACK under way or for a frame.
+            // XOFF and XON travel as long, and may wait for an ACK in flight or for a frame.
             let expected = if is_held { us(200) } else { Time::ZERO };
             assert!(
                 late + us(1) > expected && late < expected + us(1),

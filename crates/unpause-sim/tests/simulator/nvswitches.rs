@@ -14,7 +14,7 @@ use crate::common::*;
 const NVLINK: PortId = 0;
 const NIC: PortId = 1;
 
-/// A leaf, 0, with two servers of so many GPUs, which are `gpus`, each with a link to its NVSwitch, 1 or 2, and to the leaf.
+/// A leaf, 0, with two servers of this many GPUs, which are `gpus`, each with a link to its NVSwitch, 1 or 2, and to the leaf.
 pub fn servers(gpus: u32) -> (Fabric, Vec<NodeId>) {
     let mut net = Net::default();
     let leaf = net.switch();

@@ -20,7 +20,7 @@ fn own() -> SwitchOverride {
     }
 }
 
-/// Every packet is marked that finds so many bytes.
+/// Every packet is marked that finds this many bytes.
 fn curve(bytes: u64) -> QueueMarking {
     QueueMarking::Curve(RedThresholds {
         kmin: bytes,

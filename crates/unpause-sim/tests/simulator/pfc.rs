@@ -39,7 +39,7 @@ fn short_pauses_stay_lossless() {
     }
 }
 
-/// A refresh that waits for a frame under way comes too late for a pause of less than that frame: the
+/// A refresh that waits for a frame in flight comes too late for a pause of less than that frame: the
 /// transmitter goes on when the time is over, each time a little, until headroom is gone.
 #[test]
 fn a_pause_that_is_too_short_expires() {

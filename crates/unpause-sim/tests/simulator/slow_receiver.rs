@@ -238,7 +238,7 @@ fn held_and_carried_make_up_the_time() {
     let link = port(&results, 0, 0, LOSSLESS);
     assert!(results.pauses.len() > 50);
     let sent = gbps(10).time_for(link.tx_bytes);
-    // All but the way of the first packet, an XON and a frame under way at the end.
+    // All but the delay of the first packet, an XON and a frame in flight at the end.
     let all = link.paused + sent;
     assert!(all > ms(10) - us(8) && all < ms(10) + us(2), "{all}");
     // Half, but for what filled the buffer.

@@ -230,7 +230,7 @@ fn looking_ahead_changes_nothing() {
     }
 }
 
-/// Rather than leave the others waiting for ever.
+/// Rather than leave the others waiting forever.
 #[test]
 fn a_panic_of_one_thread_ends_the_run() {
     let config = across(2_000);
@@ -243,7 +243,7 @@ fn a_panic_of_one_thread_ends_the_run() {
 }
 
 /// A host that receives a recorded flow late and sends one early is sampled from the early one on,
-/// whichever of them its thread hears of first.
+/// whichever of them its thread meets first.
 #[test]
 fn sampling_begins_with_the_first_recorded_flow_on_any_number_of_threads() {
     let mut config = across(1_000);

@@ -124,7 +124,7 @@ fn name(node: NodeId) -> String {
     }
 }
 
-/// Frames on their first link, with what becomes of them in the switch.
+/// Frames on their first link, with marks and drops of the switch.
 fn packets(config: &Config, results: &Results, show: Show) -> Vec<Line> {
     let key = |it: &PacketRecord| (it.kind as u8, it.src, it.flow, it.seq);
     let mut forwarded: BTreeMap<_, Vec<&PacketRecord>> = BTreeMap::new();

@@ -83,7 +83,7 @@ fn headers_overtake_the_queue() {
     let nak = first(&results, PacketKind::TrimNak);
     assert_eq!((trimmed.bytes, trimmed.priority), (64, CONTROL));
     assert_eq!(trimmed.flow, nak.flow);
-    // At most a frame is under way when it comes to the port.
+    // At most a frame is in flight when it comes to the port.
     let frame = gbps(10).time_for(FRAME);
     assert!(nak.time - trimmed.time <= us(1) + frame + gbps(10).time_for(64));
 }

@@ -12,7 +12,7 @@ const BUSY: NodeId = 2;
 /// By then the last of them has ended.
 const INCAST_END: Time = Time::from_ms(6);
 
-/// Six hosts at the near switch send 5 MB to one at the far one, at ten times what its link carries in all; their
+/// Six hosts at the near switch send 5 MB to one at the far one, at ten times what its link carries in total; their
 /// link between the switches is fast enough. `others` start at hosts 11 and 12.
 fn beside_incast(others: &[FlowSpec], with: bool) -> Config {
     let mut net = Net::default();

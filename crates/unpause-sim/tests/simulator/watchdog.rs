@@ -103,7 +103,7 @@ fn a_storm_is_found_in_time_and_over_when_no_frames_come() {
         let after = storm.detected - storm.began;
         assert!((us(100)..=us(150)).contains(&after), "{after}");
         assert_eq!(storm.detected.as_ps() % POLL.as_ps(), 0);
-        // Three looks without a frame. A NIC that gets more than it takes goes on to send PAUSE.
+        // Three looks without a frame. A NIC that gets more than it takes continues to send PAUSE.
         match action {
             WatchdogAction::Drop | WatchdogAction::Alert => {
                 let restored = storm.restored.expect("it is over");

@@ -146,7 +146,7 @@ fn swift_paces_windows_below_a_packet() {
 
 /// A loss, which go-back-N repairs, halves NewReno's window over RoCE as over TCP.
 #[test]
-fn a_law_of_tcp_hears_of_losses_over_roce() {
+fn a_law_of_tcp_sees_losses_over_roce() {
     let law = congestion_control::Config::NewReno(newreno::Params {});
     let mut config = incast(law, 8, ms(5));
     config.switch.lossless = 0;

@@ -29,7 +29,7 @@ fn message(src: NodeId, dst: NodeId, bytes: u64) -> Message {
     }
 }
 
-/// A star of so many hosts at 100 Gb/s, 1 us, without traffic.
+/// A star of this many hosts at 100 Gb/s, 1 us, without traffic.
 fn idle_star(hosts: usize) -> Config {
     let mut config = config(star(&vec![gbps(100); hosts], us(1)), Vec::new(), ms(10));
     config.traffic.clear();

@@ -12,7 +12,7 @@ const DATA: Show = Show {
     ..NOTHING
 };
 
-/// Hosts 1 and 2 send so many packets each to host 3: 10 Gb/s, 1 us, 838.4 ns a frame. XOFF above
+/// Hosts 1 and 2 send this many packets each to host 3: 10 Gb/s, 1 us, 838.4 ns a frame. XOFF above
 /// four frames, XON at two; a PAUSE of 100 quanta is 5.12 us.
 fn two_into_one(packets: u64) -> Config {
     let fabric = star(&[gbps(10); 3], us(1));
@@ -213,7 +213,7 @@ fn a_dynamic_threshold_shrinks_as_memory_fills() {
 /// What arrives after XOFF takes headroom: by the formula up to 2 frames, the PFC frame and 2 us of the
 /// link, 4660 B. One byte less than what comes is a loss.
 #[test]
-fn headroom_takes_what_is_under_way() {
+fn headroom_takes_what_is_in_flight() {
     let mut config = two_into_one(12);
     let (_, results) = page(&config, DATA);
     assert_lossless(&results);

@@ -43,7 +43,7 @@ fn beside_a_stream() -> Config {
 
 /// Below the target the window grows by a packet in a round trip; above it, it is cut by 0.8 of the share of
 /// the RTT that is beyond, half of it at most and once in a round trip. The ACKs of 228 and 245 us let nothing
-/// go: more than the window is under way.
+/// go: more than the window is in flight.
 #[test]
 fn an_rtt_above_the_target_cuts_the_window_once_in_a_round_trip() {
     assert_snapshot!(page(&beside_a_stream(), RTTS).0, @r"
