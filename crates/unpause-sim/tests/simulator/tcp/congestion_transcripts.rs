@@ -19,45 +19,15 @@ fn cubic_keeps_seven_tenths_after_a_loss() {
          20.102 us  2 > 1  SYN-ACK
          40.205 us  1 > 2  data 0..1400
          41.368 us  1 > 2  data 1400..2800  dropped
-         42.531 us  1 > 2  data 2800..4200
-         43.694 us  1 > 2  data 4200..5600
-         44.858 us  1 > 2  data 5600..7000
-         46.021 us  1 > 2  data 7000..8400
-         47.184 us  1 > 2  data 8400..9800
-         48.347 us  1 > 2  data 9800..11200
-         49.510 us  1 > 2  data 11200..12600
-         50.674 us  1 > 2  data 12600..14000
-         62.531 us  2 > 1  ack 1400
-         64.858 us  2 > 1  ack 1400
-         66.021 us  2 > 1  ack 1400
-         67.184 us  2 > 1  ack 1400
-         68.347 us  2 > 1  ack 1400
-         69.510 us  2 > 1  ack 1400
-         70.674 us  2 > 1  ack 1400
-         71.837 us  2 > 1  ack 1400
-         73.000 us  2 > 1  ack 1400
-         82.634 us  1 > 2  data 14000..15400
-         83.797 us  1 > 2  data 15400..16800
-         84.960 us  1 > 2  data 16800..18200
-         86.123 us  1 > 2  data 18200..19600
+         42.531 us  1 > 2  data 2800..14000, 8 until 50.674 us
+         62.531 us  2 > 1  ack 1400, 9 until 73.000 us
+         82.634 us  1 > 2  data 14000..19600, 4 until 86.123 us
          87.286 us  1 > 2  data 1400..2800
-         91.939 us  1 > 2  data 19600..21000
-         93.102 us  1 > 2  data 21000..22400
-        104.960 us  2 > 1  ack 1400
-        106.123 us  2 > 1  ack 1400
-        107.286 us  2 > 1  ack 1400
-        108.450 us  2 > 1  ack 1400
-        109.613 us  2 > 1  ack 19600
-        114.266 us  2 > 1  ack 21000
-        115.429 us  2 > 1  ack 22400
-        125.062 us  1 > 2  data 22400..23800
-        126.226 us  1 > 2  data 23800..25200
-        127.389 us  1 > 2  data 25200..26600
-        128.552 us  1 > 2  data 26600..28000
-        147.389 us  2 > 1  ack 23800
-        148.552 us  2 > 1  ack 25200
-        149.715 us  2 > 1  ack 26600
-        150.878 us  2 > 1  ack 28000
+         91.939 us  1 > 2  data 19600..22400, 2 until 93.102 us
+        104.960 us  2 > 1  ack 1400, 4 until 108.450 us
+        109.613 us  2 > 1  ack 19600..22400, 3 until 115.429 us
+        125.062 us  1 > 2  data 22400..28000, 4 until 128.552 us
+        147.389 us  2 > 1  ack 23800..28000, 4 until 150.878 us
     complete: 150.8784us, ideal 84.632us; sent again 1, timeouts 0
     ");
 }
@@ -69,38 +39,20 @@ fn classic_ecn_echoes_until_cwr() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400 ECT
-         41.368 us  1 > 2  data 1400..2800 ECT
+         40.205 us  1 > 2  data 0..2800 ECT, 2 until 41.368 us
          42.531 us  1 > 2  data 2800..4200 ECT  marked
-         43.694 us  1 > 2  data 4200..5600 ECT
-         44.858 us  1 > 2  data 5600..7000 ECT
-         46.021 us  1 > 2  data 7000..8400 ECT
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
-         64.858 us  2 > 1  ack 4200 ECE
-         66.021 us  2 > 1  ack 5600 ECE
-         67.184 us  2 > 1  ack 7000 ECE
-         68.347 us  2 > 1  ack 8400 ECE
-         82.634 us  1 > 2  data 8400..9800 ECT
-         83.797 us  1 > 2  data 9800..11200 ECT
+         43.694 us  1 > 2  data 4200..8400 ECT, 3 until 46.021 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
+         64.858 us  2 > 1  ack 4200..8400 ECE, 4 until 68.347 us
+         82.634 us  1 > 2  data 8400..11200 ECT, 2 until 83.797 us
          87.286 us  1 > 2  data 11200..12600 ECT CWR
          88.450 us  1 > 2  data 12600..14000 ECT
-        104.960 us  2 > 1  ack 9800 ECE
-        106.123 us  2 > 1  ack 11200 ECE
-        109.613 us  2 > 1  ack 12600
-        110.776 us  2 > 1  ack 14000
-        125.062 us  1 > 2  data 14000..15400 ECT
-        126.226 us  1 > 2  data 15400..16800 ECT
-        129.715 us  1 > 2  data 16800..18200 ECT
-        130.878 us  1 > 2  data 18200..19600 ECT
-        147.389 us  2 > 1  ack 15400
-        148.552 us  2 > 1  ack 16800
-        152.042 us  2 > 1  ack 18200
-        153.205 us  2 > 1  ack 19600
-        167.491 us  1 > 2  data 19600..21000 ECT
-        168.654 us  1 > 2  data 21000..22400 ECT
-        189.818 us  2 > 1  ack 21000
-        190.981 us  2 > 1  ack 22400
+        104.960 us  2 > 1  ack 9800..11200 ECE, 2 until 106.123 us
+        109.613 us  2 > 1  ack 12600..14000, 2 until 110.776 us
+        125.062 us  1 > 2  data 14000..19600 ECT, 4 until 130.878 us
+        147.389 us  2 > 1  ack 15400..19600, 4 until 153.205 us
+        167.491 us  1 > 2  data 19600..22400 ECT, 2 until 168.654 us
+        189.818 us  2 > 1  ack 21000..22400, 2 until 190.981 us
     complete: 190.9808us, ideal 79.9792us; sent again 0, timeouts 0
     ");
 }
@@ -112,38 +64,20 @@ fn dctcp_echoes_each_mark() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400 ECT
-         41.368 us  1 > 2  data 1400..2800 ECT
-         42.531 us  1 > 2  data 2800..4200 ECT  marked
-         43.694 us  1 > 2  data 4200..5600 ECT  marked
-         44.858 us  1 > 2  data 5600..7000 ECT
-         46.021 us  1 > 2  data 7000..8400 ECT
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
-         64.858 us  2 > 1  ack 4200 ECE
-         66.021 us  2 > 1  ack 5600 ECE
-         67.184 us  2 > 1  ack 7000
-         68.347 us  2 > 1  ack 8400
-         82.634 us  1 > 2  data 8400..9800 ECT
-         83.797 us  1 > 2  data 9800..11200 ECT
+         40.205 us  1 > 2  data 0..2800 ECT, 2 until 41.368 us
+         42.531 us  1 > 2  data 2800..5600 ECT  marked, 2 until 43.694 us
+         44.858 us  1 > 2  data 5600..8400 ECT, 2 until 46.021 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
+         64.858 us  2 > 1  ack 4200..5600 ECE, 2 until 66.021 us
+         67.184 us  2 > 1  ack 7000..8400, 2 until 68.347 us
+         82.634 us  1 > 2  data 8400..11200 ECT, 2 until 83.797 us
          87.286 us  1 > 2  data 11200..12600 ECT CWR
          88.450 us  1 > 2  data 12600..14000 ECT
-        104.960 us  2 > 1  ack 9800
-        106.123 us  2 > 1  ack 11200
-        109.613 us  2 > 1  ack 12600
-        110.776 us  2 > 1  ack 14000
-        125.062 us  1 > 2  data 14000..15400 ECT
-        126.226 us  1 > 2  data 15400..16800 ECT
-        129.715 us  1 > 2  data 16800..18200 ECT
-        130.878 us  1 > 2  data 18200..19600 ECT
-        147.389 us  2 > 1  ack 15400
-        148.552 us  2 > 1  ack 16800
-        152.042 us  2 > 1  ack 18200
-        153.205 us  2 > 1  ack 19600
-        167.491 us  1 > 2  data 19600..21000 ECT
-        168.654 us  1 > 2  data 21000..22400 ECT
-        189.818 us  2 > 1  ack 21000
-        190.981 us  2 > 1  ack 22400
+        104.960 us  2 > 1  ack 9800..14000, 4 until 110.776 us
+        125.062 us  1 > 2  data 14000..19600 ECT, 4 until 130.878 us
+        147.389 us  2 > 1  ack 15400..19600, 4 until 153.205 us
+        167.491 us  1 > 2  data 19600..22400 ECT, 2 until 168.654 us
+        189.818 us  2 > 1  ack 21000..22400, 2 until 190.981 us
     complete: 190.9808us, ideal 79.9792us; sent again 0, timeouts 0
     ");
 }
@@ -159,14 +93,9 @@ fn dctcp_with_delayed_acks_tells_marked_bytes_apart() {
     assert_snapshot!(transcript(&config).0, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400 ECT
-         41.368 us  1 > 2  data 1400..2800 ECT
-         42.531 us  1 > 2  data 2800..4200 ECT
-         43.694 us  1 > 2  data 4200..5600 ECT  marked
-         44.858 us  1 > 2  data 5600..7000 ECT  marked
-         46.021 us  1 > 2  data 7000..8400 ECT
-         47.184 us  1 > 2  data 8400..9800 ECT
-         48.347 us  1 > 2  data 9800..11200 ECT
+         40.205 us  1 > 2  data 0..4200 ECT, 3 until 42.531 us
+         43.694 us  1 > 2  data 4200..7000 ECT  marked, 2 until 44.858 us
+         46.021 us  1 > 2  data 7000..11200 ECT, 3 until 48.347 us
          66.021 us  2 > 1  ack 4200
          68.347 us  2 > 1  ack 7000 ECE
          70.674 us  2 > 1  ack 11200
@@ -180,30 +109,14 @@ fn fast_retransmit_repairs_one_loss_without_a_timeout() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
+         40.205 us  1 > 2  data 0..2800, 2 until 41.368 us
          42.531 us  1 > 2  data 2800..4200  dropped
-         43.694 us  1 > 2  data 4200..5600
-         44.858 us  1 > 2  data 5600..7000
-         46.021 us  1 > 2  data 7000..8400
-         47.184 us  1 > 2  data 8400..9800
-         48.347 us  1 > 2  data 9800..11200
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
-         66.021 us  2 > 1  ack 2800
-         67.184 us  2 > 1  ack 2800
-         68.347 us  2 > 1  ack 2800
-         69.510 us  2 > 1  ack 2800
-         70.674 us  2 > 1  ack 2800
-         82.634 us  1 > 2  data 11200..12600
-         83.797 us  1 > 2  data 12600..14000
-         84.960 us  1 > 2  data 14000..15400
-         86.123 us  1 > 2  data 15400..16800
+         43.694 us  1 > 2  data 4200..11200, 5 until 48.347 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
+         66.021 us  2 > 1  ack 2800, 5 until 70.674 us
+         82.634 us  1 > 2  data 11200..16800, 4 until 86.123 us
          88.450 us  1 > 2  data 2800..4200
-        104.960 us  2 > 1  ack 2800
-        106.123 us  2 > 1  ack 2800
-        107.286 us  2 > 1  ack 2800
-        108.450 us  2 > 1  ack 2800
+        104.960 us  2 > 1  ack 2800, 4 until 108.450 us
         110.776 us  2 > 1  ack 16800
     complete: 110.776us, ideal 75.3264us; sent again 1, timeouts 0
     ");
@@ -217,30 +130,14 @@ fn a_lost_retransmission_costs_one_timeout() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
+         40.205 us  1 > 2  data 0..2800, 2 until 41.368 us
          42.531 us  1 > 2  data 2800..4200  dropped
-         43.694 us  1 > 2  data 4200..5600
-         44.858 us  1 > 2  data 5600..7000
-         46.021 us  1 > 2  data 7000..8400
-         47.184 us  1 > 2  data 8400..9800
-         48.347 us  1 > 2  data 9800..11200
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
-         66.021 us  2 > 1  ack 2800
-         67.184 us  2 > 1  ack 2800
-         68.347 us  2 > 1  ack 2800
-         69.510 us  2 > 1  ack 2800
-         70.674 us  2 > 1  ack 2800
-         82.634 us  1 > 2  data 11200..12600
-         83.797 us  1 > 2  data 12600..14000
-         84.960 us  1 > 2  data 14000..15400
-         86.123 us  1 > 2  data 15400..16800
+         43.694 us  1 > 2  data 4200..11200, 5 until 48.347 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
+         66.021 us  2 > 1  ack 2800, 5 until 70.674 us
+         82.634 us  1 > 2  data 11200..16800, 4 until 86.123 us
          88.450 us  1 > 2  data 2800..4200  dropped
-        104.960 us  2 > 1  ack 2800
-        106.123 us  2 > 1  ack 2800
-        107.286 us  2 > 1  ack 2800
-        108.450 us  2 > 1  ack 2800
+        104.960 us  2 > 1  ack 2800, 4 until 108.450 us
        1083.797 us  1 > 2  data 2800..4200
        1106.123 us  2 > 1  ack 16800
     complete: 1.1061232ms, ideal 75.3264us; sent again 2, timeouts 1
@@ -294,21 +191,9 @@ fn reordering_is_a_loss_only_where_duplicate_acks_say_so() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400 p1
-         41.368 us  1 > 2  data 1400..2800 p1
-         42.531 us  1 > 2  data 2800..4200 p2
-         43.694 us  1 > 2  data 4200..5600 p2
-         44.858 us  1 > 2  data 5600..7000 p2
-         46.021 us  1 > 2  data 7000..8400 p2
-         47.184 us  1 > 2  data 8400..9800 p2
-         48.347 us  1 > 2  data 9800..11200 p2
-         63.083 us  2 > 1  ack 1400
-         65.085 us  2 > 1  ack 1400
-         66.248 us  2 > 1  ack 1400
-         67.411 us  2 > 1  ack 1400
-         68.574 us  2 > 1  ack 1400
-         69.738 us  2 > 1  ack 1400
-         70.901 us  2 > 1  ack 1400
+         40.205 us  1 > 2  data 0..2800 p1, 2 until 41.368 us
+         42.531 us  1 > 2  data 2800..11200 p2, 6 until 48.347 us
+         63.083 us  2 > 1  ack 1400, 7 until 70.901 us
          72.064 us  2 > 1  ack 11200
          87.514 us  1 > 2  data 1400..2800 p1
         115.147 us  2 > 1  ack all
@@ -319,21 +204,9 @@ fn reordering_is_a_loss_only_where_duplicate_acks_say_so() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400 p1
-         41.368 us  1 > 2  data 1400..2800 p1
-         42.531 us  1 > 2  data 2800..4200 p2
-         43.694 us  1 > 2  data 4200..5600 p2
-         44.858 us  1 > 2  data 5600..7000 p2
-         46.021 us  1 > 2  data 7000..8400 p2
-         47.184 us  1 > 2  data 8400..9800 p2
-         48.347 us  1 > 2  data 9800..11200 p2
-         63.083 us  2 > 1  ack 1400
-         65.085 us  2 > 1  ack 1400
-         66.248 us  2 > 1  ack 1400
-         67.411 us  2 > 1  ack 1400
-         68.574 us  2 > 1  ack 1400
-         69.738 us  2 > 1  ack 1400
-         70.901 us  2 > 1  ack 1400
+         40.205 us  1 > 2  data 0..2800 p1, 2 until 41.368 us
+         42.531 us  1 > 2  data 2800..11200 p2, 6 until 48.347 us
+         63.083 us  2 > 1  ack 1400, 7 until 70.901 us
          72.064 us  2 > 1  ack 11200
     complete: 72.064us, ideal 70.6736us; sent again 0, timeouts 0
     ");

@@ -6,7 +6,7 @@ use unpause_sim::traffic::{Connections, Delays, ExtraDelay, FlowSpec, Pool, Traf
 
 use super::*;
 
-/// Flows of host 1 to host 2, of so many bytes, from so many us on.
+/// Flows of host 1 to host 2: bytes, and start in us.
 fn over(connections: Connections, flows: &[(u64, u64)]) -> Config {
     let mut config = pair(reno(params()), 1, &[], &[]);
     let flow = |&(bytes, start): &(u64, u64)| FlowSpec {
@@ -39,7 +39,7 @@ fn syns(results: &Results) -> usize {
 
 /// 286 segments in an RTT of 42 us and more: from ten on that takes rounds, from 286 on none.
 #[test]
-fn a_second_flow_goes_on_with_the_window_of_the_first() {
+fn a_second_flow_continues_with_the_window_of_the_first() {
     let flows = [(400_000, 0), (400_000, 900)];
     let new = run(&over(Connections::New, &flows));
     assert_eq!(syns(&new), 2);
@@ -71,7 +71,7 @@ fn after_a_timeout_of_idleness_it_starts_slowly_again_or_not() {
     assert_eq!(soon.flows[1].fct, soon.flows[1].ideal_fct);
 }
 
-/// The second flow comes while the first is under way, the third when both connections are idle.
+/// The second flow comes while the first is active, the third when both connections are idle.
 #[test]
 fn the_oldest_idle_connection_is_taken_and_keeps_its_delay() {
     let mut config = over(pool(true), &[(2_000_000, 0), (5_000, 50), (5_000, 4_000)]);

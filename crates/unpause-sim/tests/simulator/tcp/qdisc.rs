@@ -63,7 +63,7 @@ fn in_a_fifo_nobody_is_ahead() {
 /// A round trip is measured from when the segment enters the FIFO: with 20 flows' segments there, timeouts that
 /// fit the wires are too short.
 #[test]
-fn what_waits_in_a_fifo_is_under_way() {
+fn what_waits_in_a_fifo_is_in_flight() {
     let spurious = |qdisc| {
         let mut config = three(qdisc);
         config.host.tcp.recovery.rto.min = us(100);
@@ -116,10 +116,8 @@ fn a_connection_ends_with_a_fin() {
     assert_snapshot!(transcript(&config).0, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
+         40.205 us  1 > 2  data 0..2800, 2 until 41.368 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
          63.746 us  2 > 1  FIN
          83.848 us  1 > 2  ack 0
     complete: 63.6944us, ideal 63.6944us; sent again 0, timeouts 0

@@ -1,4 +1,4 @@
-//! Small transfers, every packet of them: when it is sent, what it says, what becomes of it.
+//! Small transfers, every packet of them: when it is sent, its fields, and whether it arrives.
 
 use insta::assert_snapshot;
 use unpause_protocols::congestion_point;
@@ -94,30 +94,12 @@ fn slow_start_is_clocked_by_acks() {
     assert_snapshot!(text, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
-         82.634 us  1 > 2  data 2800..4200
-         83.797 us  1 > 2  data 4200..5600
-         84.960 us  1 > 2  data 5600..7000
-         86.123 us  1 > 2  data 7000..8400
-        104.960 us  2 > 1  ack 4200
-        106.123 us  2 > 1  ack 5600
-        107.286 us  2 > 1  ack 7000
-        108.450 us  2 > 1  ack 8400
-        125.062 us  1 > 2  data 8400..9800
-        126.226 us  1 > 2  data 9800..11200
-        127.389 us  1 > 2  data 11200..12600
-        128.552 us  1 > 2  data 12600..14000
-        129.715 us  1 > 2  data 14000..15400
-        130.878 us  1 > 2  data 15400..16800
-        147.389 us  2 > 1  ack 9800
-        148.552 us  2 > 1  ack 11200
-        149.715 us  2 > 1  ack 12600
-        150.878 us  2 > 1  ack 14000
-        152.042 us  2 > 1  ack 15400
-        153.205 us  2 > 1  ack 16800
+         40.205 us  1 > 2  data 0..2800, 2 until 41.368 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
+         82.634 us  1 > 2  data 2800..8400, 4 until 86.123 us
+        104.960 us  2 > 1  ack 4200..8400, 4 until 108.450 us
+        125.062 us  1 > 2  data 8400..16800, 6 until 130.878 us
+        147.389 us  2 > 1  ack 9800..16800, 6 until 153.205 us
     complete: 153.2048us, ideal 75.3264us; sent again 0, timeouts 0
     ");
 }
@@ -131,22 +113,12 @@ fn at_most_two_segments_leave_at_once() {
     assert_snapshot!(transcript(&pair(reno(law), 8 * MSS, &[], &[])).0, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
-         62.531 us  2 > 1  ack 1400
-         63.694 us  2 > 1  ack 2800
-         82.634 us  1 > 2  data 2800..4200
-         83.797 us  1 > 2  data 4200..5600
-         84.960 us  1 > 2  data 5600..7000
-        104.960 us  2 > 1  ack 4200
-        106.123 us  2 > 1  ack 5600
-        107.286 us  2 > 1  ack 7000
-        125.062 us  1 > 2  data 7000..8400
-        126.226 us  1 > 2  data 8400..9800
-        127.389 us  1 > 2  data 9800..11200
-        147.389 us  2 > 1  ack 8400
-        148.552 us  2 > 1  ack 9800
-        149.715 us  2 > 1  ack 11200
+         40.205 us  1 > 2  data 0..2800, 2 until 41.368 us
+         62.531 us  2 > 1  ack 1400..2800, 2 until 63.694 us
+         82.634 us  1 > 2  data 2800..7000, 3 until 84.960 us
+        104.960 us  2 > 1  ack 4200..7000, 3 until 107.286 us
+        125.062 us  1 > 2  data 7000..11200, 3 until 127.389 us
+        147.389 us  2 > 1  ack 8400..11200, 3 until 149.715 us
     complete: 149.7152us, ideal 70.6736us; sent again 0, timeouts 0
     ");
 }
@@ -161,14 +133,8 @@ fn every_second_segment_is_acknowledged() {
     assert_snapshot!(transcript(&config).0, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
-         42.531 us  1 > 2  data 2800..4200
-         43.694 us  1 > 2  data 4200..5600
-         44.858 us  1 > 2  data 5600..7000
-         63.694 us  2 > 1  ack 2800
-         66.021 us  2 > 1  ack 5600
-         67.184 us  2 > 1  ack 7000
+         40.205 us  1 > 2  data 0..7000, 5 until 44.858 us
+         63.694 us  2 > 1  ack 2800..7000, 3 until 67.184 us
     complete: 67.184us, ideal 67.184us; sent again 0, timeouts 0
     ");
     // The third segment waits for the fourth, which is lost.
@@ -180,9 +146,7 @@ fn every_second_segment_is_acknowledged() {
     assert_snapshot!(transcript(&config).0, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         41.368 us  1 > 2  data 1400..2800
-         42.531 us  1 > 2  data 2800..4200
+         40.205 us  1 > 2  data 0..4200, 3 until 42.531 us
          63.694 us  2 > 1  ack 2800
          83.797 us  1 > 2  data 4200..5600  dropped
         164.858 us  2 > 1  ack 4200
@@ -205,18 +169,8 @@ fn delayed_acks_do_not_delay_the_news_of_a_loss() {
          20.102 us  2 > 1  SYN-ACK
          40.205 us  1 > 2  data 0..1400
          41.368 us  1 > 2  data 1400..2800  dropped
-         42.531 us  1 > 2  data 2800..4200
-         43.694 us  1 > 2  data 4200..5600
-         44.858 us  1 > 2  data 5600..7000
-         46.021 us  1 > 2  data 7000..8400
-         47.184 us  1 > 2  data 8400..9800
-         48.347 us  1 > 2  data 9800..11200
-         64.858 us  2 > 1  ack 1400
-         66.021 us  2 > 1  ack 1400
-         67.184 us  2 > 1  ack 1400
-         68.347 us  2 > 1  ack 1400
-         69.510 us  2 > 1  ack 1400
-         70.674 us  2 > 1  ack 1400
+         42.531 us  1 > 2  data 2800..11200, 6 until 48.347 us
+         64.858 us  2 > 1  ack 1400, 6 until 70.674 us
          88.450 us  1 > 2  data 1400..2800
         110.776 us  2 > 1  ack 11200
     complete: 110.776us, ideal 70.6736us; sent again 1, timeouts 0
@@ -241,13 +195,9 @@ fn pias_lowers_the_priority_by_bytes_sent() {
          43.694 us  1 > 2  data 4200..5600 p5  dropped
          44.858 us  1 > 2  data 5600..7000 p4
          46.021 us  1 > 2  data 7000..8400 p4  dropped
-         62.531 us  2 > 1  ack 1400
-         64.858 us  2 > 1  ack 1400
-         67.184 us  2 > 1  ack 1400
-         82.634 us  1 > 2  data 8400..9800 p4
-         83.797 us  1 > 2  data 9800..11200 p4
-        104.960 us  2 > 1  ack 1400
-        106.123 us  2 > 1  ack 1400
+         62.531 us  2 > 1  ack 1400, 3 until 67.184 us
+         82.634 us  1 > 2  data 8400..11200 p4, 2 until 83.797 us
+        104.960 us  2 > 1  ack 1400, 2 until 106.123 us
         125.062 us  1 > 2  data 1400..2800 p6
         147.389 us  2 > 1  ack 4200
         167.491 us  1 > 2  data 4200..5600 p5
@@ -290,14 +240,12 @@ fn a_rate_limit_paces_segments() {
     assert_snapshot!(transcript(&config).0, @r"
           0.000 us  1 > 2  SYN
          20.102 us  2 > 1  SYN-ACK
-         40.205 us  1 > 2  data 0..1400
-         51.837 us  1 > 2  data 1400..2800
+         40.205 us  1 > 2  data 0..2800, 2 until 51.837 us
          62.531 us  2 > 1  ack 1400
          63.469 us  1 > 2  data 2800..4200
          74.163 us  2 > 1  ack 2800
          75.101 us  1 > 2  data 4200..5600
-         85.795 us  2 > 1  ack 4200
-         97.427 us  2 > 1  ack 5600
+         85.795 us  2 > 1  ack 4200..5600, 2 until 97.427 us
     complete: 97.4272us, ideal 66.0208us; sent again 0, timeouts 0
     ");
 }
