@@ -12,11 +12,11 @@ import pytest
 import unpause
 from unpause import figures, metrics, papers
 from unpause.data.result import Result
+from unpause.running import read
 
 
 def scenario(paper: str, name: str) -> dict[str, Any]:
-    text = (papers.folders()[paper] / "scenarios" / name).read_text("utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(read(papers.folders()[paper] / "scenarios" / name).source)
 
 
 def drawn(result: Result, name: str, folder: Path) -> list[list[float]]:

@@ -57,10 +57,10 @@ def test_every_experiment_is_valid_in_both_versions() -> None:
     experiments = [e for paper in reproduce.papers().values() for e in paper]
     assert len(experiments) > 100
     for experiment in experiments:
-        full = reproduce.read(experiment, full=True).runs
-        quick = reproduce.read(experiment, full=False).runs
-        assert 0 < len(quick) <= len(full), experiment
-        written = tomllib.loads(experiment.scenario.read_text("utf-8"))
+        full = reproduce.read(experiment, full=True)
+        quick = reproduce.read(experiment, full=False)
+        assert 0 < len(quick.runs) <= len(full.runs), experiment
+        written = tomllib.loads(full.source)
         asked = {"figures": [], "claims": [], **written.get("report", {})}
         assert set(asked["figures"]) <= set(figures.FIGURES), experiment
         assert set(asked["claims"]) <= known, experiment

@@ -45,14 +45,15 @@ fn find(directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A TOML file with schemes; others may lie beside scenarios.
+/// A TOML file with schemes or a base; others may lie beside scenarios.
 fn is_scenario(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "toml")
         && fs::read(path).is_ok_and(|text| {
             let text = String::from_utf8_lossy(&text);
             text.lines()
-                .any(|line| line.trim_start().starts_with("[[scheme]]"))
+                .map(str::trim_start)
+                .any(|line| line.starts_with("[[scheme]]") || line.starts_with("base = "))
         })
 }
 

@@ -1,17 +1,41 @@
 //! Scenario files: what is accepted is within limits and consistent, what is not has a place and a
 //! message that can be read.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use unpause_scenario::{Error, Run, Scenario};
 use unpause_sim::config::check_rate;
 
-/// Reads and compiles a scenario.
+/// The line between a scenario and its base.
+pub const BASE: &str = "\n# base.toml:\n";
+
+static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let place = std::env::temp_dir().join(format!("unpause-fuzz-scenario-{}", std::process::id()));
+    fs::create_dir_all(&place).expect("a temporary folder can be made");
+    place
+});
+
+/// Reads and compiles a scenario, with its base if the input has one.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match Scenario::parse(text, Path::new("scenarios/fuzz.toml")) {
+    let Some((own, base)) = text.split_once(BASE) else {
+        return check_file(text, Path::new("scenarios/fuzz.toml"));
+    };
+    fs::write(PLACE.join("base.toml"), base).expect("a file can be written there");
+    check_file(own, &PLACE.join("fuzz.toml"));
+    if let Ok(scenario) = Scenario::parse(own, &PLACE.join("fuzz.toml")) {
+        let merged = Scenario::parse(scenario.source(), &PLACE.join("merged.toml"));
+        let runs = merged.expect("merged text is a scenario").runs().len();
+        assert_eq!(runs, scenario.runs().len());
+    }
+}
+
+fn check_file(text: &str, origin: &Path) {
+    match Scenario::parse(text, origin) {
         Ok(scenario) => {
             let runs = scenario.runs();
             assert!((1..=10_000).contains(&runs.len()), "{} runs", runs.len());
@@ -24,7 +48,7 @@ pub fn check(data: &[u8]) {
                 scenario.warnings();
             }
         }
-        Err(error) => is_explained(&error, text),
+        Err(error) => is_explained(&error, text, origin),
     }
 }
 
@@ -49,7 +73,7 @@ fn is_consistent(run: &Run) {
     assert!(config.stop.as_ps() > 0);
 }
 
-fn is_explained(error: &Error, text: &str) {
+fn is_explained(error: &Error, text: &str, origin: &Path) {
     let said = error.explain();
     assert!(
         said.len() <= crate::messages::MESSAGE_BYTES,
@@ -60,7 +84,7 @@ fn is_explained(error: &Error, text: &str) {
         panic!("no place: {said}");
     };
     // Places in other files are checked by their own targets.
-    if file == "scenarios/fuzz.toml" {
+    if Path::new(&file) == origin {
         let lines = text.split('\n').count();
         assert!(
             (1..=lines).contains(&line) && column >= 1,

@@ -32,13 +32,26 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("htsim", contents(&files, "cm")?),
         ("htsim_topology", contents(&files, "topo")?),
         ("config_db", configurations(root)?),
-        ("scenario", scenarios),
+        ("scenario", with_bases(scenarios)),
         ("results", crate::results::seeds()),
         ("directories", crate::directories::seeds()),
         ("frame", frames(root)?),
         ("capture", captures(root)?),
         ("testbed", crate::testbed::seeds()),
     ])
+}
+
+/// The scenarios, and the same again as bases of one that changes a little.
+fn with_bases(mut scenarios: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    const CHANGES: &str =
+        "base = \"base.toml\"\nwithout = [\"scheme.0\"]\nseed = 2\n[[scheme]]\nname = \"PFC\"";
+    let begin = [CHANGES, crate::scenario::BASE].concat().into_bytes();
+    let based: Vec<_> = scenarios
+        .iter()
+        .map(|base| [&begin[..], base].concat())
+        .collect();
+    scenarios.extend(based);
+    scenarios
 }
 
 /// The frames of unpause-wire's tests: `name hexadecimal` on each line.

@@ -12,7 +12,8 @@ use crate::text::keys::{Key, KeyDefault, plain};
 use unpause_text::quantity;
 
 /// Which keys there are, what they mean and how their values are written, as JSON Schema. What it refuses is wrong, unless it
-/// is a missing key that a sweep or a scheme sets; what holds among several keys it does not know.
+/// is a missing key that a sweep or a scheme sets; what holds among several keys it does not know. A file with a `base` needs
+/// no key.
 pub fn json_schema() -> Value {
     let mut file = table("");
     let properties = &mut file["properties"];
@@ -24,9 +25,55 @@ pub fn json_schema() -> Value {
     properties["event"] = list(table("event"));
     properties["override"] = list(table("override"));
     file["required"] = json!(["duration", "topology", "scheme"]);
+    let required = take_required(&mut file);
+    file["if"] = json!({"required": ["base"]});
+    file["else"] = required.unwrap_or_default();
     file["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     file["title"] = json!("Scenario of unpause");
     file
+}
+
+/// Takes what `schema` says of required keys out of it, as a schema of its own.
+fn take_required(schema: &mut Value) -> Option<Value> {
+    let object = schema.as_object_mut()?;
+    let mut taken = Map::new();
+    if let Some(keys) = object.remove("required") {
+        taken.insert("required".to_owned(), keys);
+    }
+    if let Some(items) = object.get_mut("items").and_then(take_required) {
+        taken.insert("items".to_owned(), items);
+    }
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        let of = |(name, value): (&String, &mut Value)| Some((name.clone(), take_required(value)?));
+        let properties: Map<String, Value> = properties.iter_mut().filter_map(of).collect();
+        if !properties.is_empty() {
+            taken.insert("properties".to_owned(), Value::Object(properties));
+        }
+    }
+    let is_form = |form: &Value| form["required"].is_array();
+    if let Some(Value::Array(forms)) = object.get("oneOf")
+        && forms.iter().all(is_form)
+    {
+        let Some(Value::Array(mut forms)) = object.remove("oneOf") else {
+            return None;
+        };
+        let required: Vec<Value> = forms.iter_mut().filter_map(take_form).collect();
+        // Without its name, several forms may fit.
+        object.insert("anyOf".to_owned(), Value::Array(forms));
+        taken.insert("oneOf".to_owned(), Value::Array(required));
+    }
+    (!taken.is_empty()).then_some(Value::Object(taken))
+}
+
+/// The required keys of one of several forms, and the name by which it is chosen.
+fn take_form(form: &mut Value) -> Option<Value> {
+    let mut required = take_required(form)?;
+    for (name, value) in form["properties"].as_object()? {
+        if value.get("const").is_some() {
+            required["properties"][name.as_str()] = value.clone();
+        }
+    }
+    Some(required)
 }
 
 /// The table at `path`, with the tables in it.

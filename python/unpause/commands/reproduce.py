@@ -123,10 +123,10 @@ def read(experiment: Experiment, *, full: bool) -> Any:
     from unpause import _native
 
     instead = experiment.full if full else experiment.quick
+    native = _native.Scenario.load(experiment.scenario)
     if not instead:
-        return _native.Scenario.load(experiment.scenario)
-    written = tomllib.loads(experiment.scenario.read_text("utf-8"))
-    text = tomli_w.dumps(reduce(written, instead))
+        return native
+    text = tomli_w.dumps(reduce(tomllib.loads(native.source), instead))
     # The file stays the origin: names of other files in it start at its directory.
     return _native.Scenario.parse(text, experiment.scenario)
 
@@ -240,9 +240,9 @@ def estimate(experiments: Sequence[Experiment], cores: int) -> str:
 
 
 def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -> Done:
-    written = tomllib.loads(experiment.scenario.read_text("utf-8"))
     instead = experiment.full if full else experiment.quick
     native = read(experiment, full=full)
+    written = tomllib.loads(native.source)
     directory = place / experiment.id.lower()
     finished = _finished(directory, native)
     if finished is not None:

@@ -76,7 +76,8 @@ class Plan:
     def of(cls, scenario: Scenario, axes: list[Axis], schemes: list[str]) -> Plan:
         """Checks scenario, axes and schemes, and lays out the points."""
         source, origin = _source(scenario)
-        _parse(source, origin)  # its mistakes are those of the file, with their lines
+        # Mistakes are those of the file, with their lines.
+        source = _parse(source, origin).source
         document = _without(tomllib.loads(source), axes)
         plan = cls(origin, source, document, axes, [], points(axes))
         names = [s["name"] for s in document["scheme"]]

@@ -1,6 +1,8 @@
 //! From the text of a scenario to the configuration of each run.
 
+mod base;
 mod flows;
+mod merge;
 mod mistakes;
 mod queues;
 mod refusal;

@@ -1,10 +1,10 @@
 //! A scenario, read and checked.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use unpause_sim::Invalid;
 
+use crate::compile::base::{Text, read};
 use crate::compile::mistakes;
 use crate::compile::refusal;
 use crate::compile::{self, Compiled};
@@ -17,14 +17,13 @@ use crate::sections::traffic::Driver;
 use crate::warnings::{self, Warning};
 use unpause_import::FileError;
 use unpause_import::hpcc_config::Imported;
-use unpause_text::error::{Checked, Error, Problem};
-use unpause_text::limits;
+use unpause_text::error::Error;
 
 /// A scenario file, read, checked and compiled to its runs.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     origin: PathBuf,
-    source: Arc<str>,
+    text: Text,
     heading: Heading,
     runs: Vec<Run>,
 }
@@ -54,9 +53,11 @@ impl Scenario {
     ///
     /// The first mistake in it.
     pub fn parse(source: &str, origin: &Path) -> Result<Self, Error> {
-        let source: Arc<str> = source.into();
-        Self::compile(&source, origin)
-            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))
+        let text = Text::of(source, origin)?;
+        match compile::file(&text.whole, directory_of(origin)) {
+            Ok(compiled) => Ok(Self::of(compiled, text, origin)),
+            Err(problem) => Err(text.error(*problem)),
+        }
     }
 
     /// Reads a text, as [`Self::parse`].
@@ -65,14 +66,14 @@ impl Scenario {
     ///
     /// As [`Self::load_all`].
     pub fn parse_all(source: &str, origin: &Path) -> Result<Self, Vec<Error>> {
-        let source: Arc<str> = source.into();
-        Self::compile(&source, origin).map_err(|problem| {
-            let all = mistakes::all(&source, directory_of(origin), *problem);
-            let name = origin.display().to_string();
-            all.into_iter()
-                .map(|it| it.in_file(&name, &source))
-                .collect()
-        })
+        let text = Text::of(source, origin).map_err(|error| vec![error])?;
+        match compile::file(&text.whole, directory_of(origin)) {
+            Ok(compiled) => Ok(Self::of(compiled, text, origin)),
+            Err(first) => {
+                let all = mistakes::all(&text.whole, directory_of(origin), *first);
+                Err(all.into_iter().map(|problem| text.error(problem)).collect())
+            }
+        }
     }
 
     /// Reads what was made of a configuration of HPCC's simulator, as the file `origin` that it is to become.
@@ -101,24 +102,19 @@ impl Scenario {
         origin: &Path,
         driver: &Driver,
     ) -> Result<Self, Error> {
-        let source: Arc<str> = source.into();
-        let compiled = compile::driven(&source, directory_of(origin), driver);
-        compiled
-            .map(|compiled| Self::of(compiled, &source, origin))
-            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))
+        let text = Text::of(source, origin)?;
+        match compile::driven(&text.whole, directory_of(origin), driver) {
+            Ok(compiled) => Ok(Self::of(compiled, text, origin)),
+            Err(problem) => Err(text.error(*problem)),
+        }
     }
 
-    fn compile(source: &Arc<str>, origin: &Path) -> Checked<Self> {
-        let compiled = compile::file(source, directory_of(origin))?;
-        Ok(Self::of(compiled, source, origin))
-    }
-
-    fn of(compiled: Compiled, source: &Arc<str>, origin: &Path) -> Self {
+    fn of(compiled: Compiled, text: Text, origin: &Path) -> Self {
         Self {
             origin: origin.to_owned(),
             heading: compiled.heading,
             runs: compiled.runs,
-            source: source.clone(),
+            text,
         }
     }
 
@@ -126,9 +122,9 @@ impl Scenario {
     pub fn origin(&self) -> &Path {
         &self.origin
     }
-    /// Its text.
+    /// Its text; with a `base`, what both files say together.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.text.whole
     }
     /// The title.
     pub fn title(&self) -> Option<&str> {
@@ -155,43 +151,24 @@ impl Scenario {
             .iter()
             .map(|run| key(run, self.sweep_columns()))
             .collect();
-        Some(sha256((self.source.to_string() + &keys?).as_bytes()))
+        Some(sha256((self.text.whole.to_string() + &keys?).as_bytes()))
     }
     /// The refusal of `run`, one of its runs, by the program that runs it, at the position of that field in the file.
     pub fn refuse(&self, run: &Run, invalid: &Invalid) -> Error {
-        let problem = compile::refused(&self.source, run, invalid);
-        let name = self.origin.display().to_string();
-        problem
-            .unwrap_or_else(|problem| problem)
-            .in_file(&name, &self.source)
+        let problem = compile::refused(&self.text.whole, run, invalid);
+        self.text.error(*problem.unwrap_or_else(|problem| problem))
     }
     /// Warnings that its reader should see before it runs.
     pub fn warnings(&self) -> Vec<Warning> {
-        let file = self.origin.display();
         warnings::of_scenario(&self.runs, |path, scheme| {
-            let at = refusal::written_at(&self.source, path, scheme)?;
-            let line = self.source[..at].matches('\n').count() + 1;
-            Some(format!("{file}:{line}"))
+            let at = refusal::written_at(&self.text.whole, path, scheme)?;
+            Some(self.text.place(at))
         })
     }
 }
 
 fn directory_of(origin: &Path) -> &Path {
     origin.parent().unwrap_or(Path::new(""))
-}
-
-/// The text of a file.
-fn read(path: &Path) -> Result<String, Error> {
-    let read = limits::read_at_most(path, limits::SCENARIO_BYTES);
-    let bytes = read.map_err(|error| Error::io("read", path, error))?;
-    let shown: Arc<str> = String::from_utf8_lossy(&bytes).replace('\0', "␀").into();
-    limits::utf8(bytes, 0).map_err(|not| {
-        let at = not.at.min(shown.len());
-        let problem = Problem::new(format!("found {}", not.found))
-            .at(at..at, format!("expected {}", limits::EXPECTED_TEXT))
-            .help("save the file in UTF-8");
-        problem.in_file(&path.display().to_string(), &shown)
-    })
 }
 
 #[cfg(test)]

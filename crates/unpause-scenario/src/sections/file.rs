@@ -21,6 +21,10 @@ keys! {
     /// What is left of the file when topology, schemes, traffic and sweeps are taken out.
     pub(crate) File at "" for () {
         ! duration: Duration "simulated time";
+        base: String = ["none"]
+            "the scenario that this file changes, in the same folder: [below](#a-scenario-with-a-base)";
+        without: Names = ["none"]
+            "keys, tables and entries of the base that are left out, such as `\"probes\"`, `\"traffic.F1.stop\"`";
         title: String = ["none"] "title of summary and report";
         source: String = ["none"] "what the scenario reproduces: paper, section, figure";
         seed: u64 = ["`1`"] "seed of all random streams";
