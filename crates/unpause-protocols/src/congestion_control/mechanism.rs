@@ -16,11 +16,11 @@ pub struct Path {
     pub initial_window: u64,
     /// Payload of a full packet.
     pub payload_bytes: u32,
-    /// Round trip of a full packet's payload through the empty fabric; zero if nobody asked.
+    /// Round trip of a full packet's payload through the empty fabric; zero unless the law [reads it](Settings::reads_path).
     pub base_rtt: Time,
-    /// Bytes that the slowest link carries in that time; zero if nobody asked.
+    /// Bytes that the slowest link carries in that time; zero likewise.
     pub bandwidth_delay: u64,
-    /// Switches trim packets for which there is no room.
+    /// Whether switches trim packets for which they have no room.
     pub trims: bool,
 }
 
@@ -43,7 +43,7 @@ impl Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hop {
-    /// When.
+    /// When the packet left.
     pub time: Time,
     /// Bytes that the port had sent until then.
     pub tx_bytes: u64,
@@ -56,21 +56,21 @@ pub struct Hop {
 /// An acknowledgement, as reported to the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
-    /// When it came.
+    /// Time of arrival.
     pub now: Time,
-    /// How long after its packet or burst was sent, if it measures that. RoCE takes the time off that
-    /// sending itself took.
+    /// Time since its packet or burst was sent, if it measures that. RoCE subtracts the time that sending
+    /// took.
     pub rtt: Option<Time>,
-    /// Bytes that it acknowledges; of a duplicate, those of the packet that caused it.
+    /// Bytes that it acknowledges; for a duplicate ACK, those of the packet that caused it.
     pub bytes: u64,
-    /// It tells of a mark.
+    /// Whether it echoes a mark.
     pub ce: bool,
-    /// All bytes of the flow before this one have arrived, these included.
+    /// All bytes of the flow before this number have arrived, including those of this ACK.
     pub acknowledged: u64,
-    /// The byte sent next: the first never sent, or of RoCE, after going back, one that is sent again. A round
-    /// trip is over when `acknowledged` is beyond what this was at its start.
+    /// Number of the next byte to send: the first never sent or, after RoCE has gone back, one to resend. A round
+    /// trip is over when `acknowledged` exceeds the value of `sent` at its start.
     pub sent: u64,
-    /// The window may grow: it has held the sender back, and no loss is being repaired.
+    /// Whether the window may grow: it has held the sender back, and no loss is being repaired.
     pub may_grow: bool,
     /// Telemetry of the hops, in order; empty if they write none.
     pub telemetry: &'a [Hop],
@@ -79,8 +79,7 @@ pub struct Ack<'a> {
 }
 
 impl Ack<'_> {
-    /// An ACK that has come at `now` and says nothing: it acknowledges no bytes, measures no round trip, tells of no
-    /// mark, and brings nothing that switches have written. The window may grow.
+    /// An empty ACK that arrives at `now`: no bytes, no round trip, no mark, no telemetry. The window may grow.
     pub const fn at(now: Time) -> Self {
         Self {
             now,
@@ -96,39 +95,38 @@ impl Ack<'_> {
     }
 }
 
-/// How the network said that it is overloaded.
+/// A sign of congestion to which a law reacts as to a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// By a mark, the first of a round trip: to be answered like a loss.
+    /// The first mark of a round trip.
     Mark,
-    /// By a lost packet; later ones have arrived.
+    /// A packet is lost; later ones have arrived.
     Packet,
-    /// By a packet of which only the header has arrived: a switch has trimmed it.
+    /// A switch has trimmed a packet: only its header has arrived.
     Trim {
         /// Bytes of the packet.
         bytes: u32,
-        /// How long after the packet was sent the report of it came, as [`Ack::rtt`].
+        /// Time from sending the packet to its report, as [`Ack::rtt`].
         rtt: Option<Time>,
-        /// The switch before the receiver has trimmed it: no other path would have helped.
+        /// Whether the last switch before the receiver trimmed it, where no other path would have helped.
         last_hop: bool,
     },
-    /// By silence: the retransmission timer has run out.
+    /// The retransmission timer has expired.
     Timeout {
-        /// It had before, and nothing was acknowledged since.
+        /// Whether it had expired before, with nothing acknowledged since.
         again: bool,
-        /// The window in force until then, in bytes, with what the repair of a loss had added to the law's.
+        /// The window in force until then in bytes, including what the repair of a loss had added to the law's.
         window: u64,
     },
 }
 
 /// Properties of a law that follow from its parameters alone.
 pub trait Settings {
-    /// True if packets are to carry what switches write into them ([`Ack::telemetry`], [`Ack::digest`]), and ACKs to
-    /// bring that back.
+    /// Whether packets carry telemetry of switches, and ACKs return it ([`Ack::telemetry`], [`Ack::digest`]).
     fn reads_telemetry(&self) -> bool {
         false
     }
-    /// True if it reads [`Path::base_rtt`] and [`Path::bandwidth_delay`] of each flow.
+    /// Whether the law reads [`Path::base_rtt`] and [`Path::bandwidth_delay`] of each flow.
     fn reads_path(&self) -> bool {
         false
     }
@@ -139,25 +137,24 @@ pub trait Settings {
     }
 }
 
-/// A law of congestion control: everything but its construction and its rate has a default that does
-/// nothing.
+/// A law of congestion control. Every method but `rate` has a default that does nothing.
 ///
 /// Its owner is the sender of one flow, which also repairs losses: a host's RoCE sender, or for TCP a
 /// [`newreno::Sender`](crate::loss_recovery::newreno::Sender) and its owner. It makes these calls in order of time, and obeys
-/// the answers:
+/// what they return:
 ///
 /// | call | when | already true |
 /// |---|---|---|
 /// | [`on_timer`](Self::on_timer) | [`next_timer`](Self::next_timer) is due | nothing else of that instant or later has been reported |
-/// | [`on_ack`](Self::on_ack) | an ACK has come, or a NAK that says something new | [`Ack::acknowledged`] includes what it acknowledges |
-/// | [`on_loss`](Self::on_loss) | packets count as lost, or TCP answers a mark | the ACK or NAK that shows it has been passed to `on_ack`; a timeout has none, nor has the report of a trimmed packet that acknowledges nothing |
-/// | [`on_recovered`](Self::on_recovered) | TCP: fast recovery is over, or a connection that was idle starts again | the ACK that ends the recovery has been passed to `on_ack` |
+/// | [`on_ack`](Self::on_ack) | an ACK has arrived, or a NAK with something new | [`Ack::acknowledged`] includes what it acknowledges |
+/// | [`on_loss`](Self::on_loss) | packets count as lost, or TCP reacts to a mark | the ACK or NAK that shows it has been passed to `on_ack`; timeouts, and reports of trimmed packets that acknowledge nothing, have none |
+/// | [`on_recovered`](Self::on_recovered) | TCP: fast recovery is over, or an idle connection resumes | the ACK that ends the recovery has been passed to `on_ack` |
 /// | [`on_notification`](Self::on_notification) | a CNP or CNM takes effect | - |
 /// | [`on_sent`](Self::on_sent) | a packet starts | it counts as in flight |
 ///
 /// After each of these calls the RoCE sender asks [`rate`](Self::rate), `next_timer` and [`hears_sent`](Self::hears_sent) again,
 /// and, except after `on_sent`, [`window`](Self::window) if there was one at the start. RoCE reports no [`Loss::Mark`] and no
-/// recovery. TCP asks for the window before each segment, except in fast recovery, when it counts by itself. The simulator's TCP
+/// recovery. TCP asks for the window before each segment, except in fast recovery, when it uses its own. The simulator's TCP
 /// asks for the rate after each segment, runs no timers of laws and passes no notifications.
 ///
 /// What a law owes its owner, in any order of calls and with any parameters (`tests/properties/laws.rs` checks it):
@@ -177,34 +174,34 @@ pub trait Settings {
 pub trait Mechanism {
     /// The rate at which the flow may send now; line rate if only its window holds it back.
     fn rate(&self) -> Rate;
-    /// Bytes that may be in flight, at least a packet; `None`: any number, for the whole flow.
+    /// Bytes that may be in flight, at least a packet; `None` if the law sets no window, for the whole flow.
     #[inline]
     fn window(&self) -> Option<u64> {
         None
     }
-    /// Where slow start ends, in bytes; `u64::MAX` before the first congestion, or if there is none.
+    /// Window at which slow start ends, in bytes; `u64::MAX` before the first congestion, and without slow start.
     #[inline]
     fn ssthresh(&self) -> u64 {
         u64::MAX
     }
-    /// True if it answers marks that TCP's ACKs echo: its segments are ECN-capable.
+    /// Whether the law reacts to marks that TCP's ACKs echo; segments are then ECN-capable.
     #[inline]
     fn is_ecn_capable(&self) -> bool {
         false
     }
-    /// `Some`: send bursts of this many bytes at line rate, pace and measure per burst; `None`: per packet.
-    /// Never changes.
+    /// Size of the bursts that are sent at line rate, paced and measured as one; `None` to pace packets. Never
+    /// changes.
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
         None
     }
-    /// Of a law that [reads telemetry](Settings::reads_telemetry): this share of its packets, drawn at random, carry
-    /// PINT's code instead, and the others nothing.
+    /// For a law that [reads telemetry](Settings::reads_telemetry): the share of packets, drawn at random, that carry
+    /// PINT's code instead of hops. The others then carry nothing.
     #[inline]
     fn digests(&self) -> Option<Fraction> {
         None
     }
-    /// False if [`Self::on_ack`] does nothing, ever: the owner asks once and may leave these calls out.
+    /// False if [`Self::on_ack`] never does anything: the owner asks once, and may omit these calls.
     #[inline]
     fn hears_acks(&self) -> bool {
         true
@@ -215,18 +212,18 @@ pub trait Mechanism {
     /// A notification has arrived; those of other mechanisms are ignored.
     #[inline]
     fn on_notification<R: Rng>(&mut self, _now: Time, _notification: &Notification, _rng: &mut R) {}
-    /// There was a loss while this many bytes were in flight.
+    /// A loss, with the bytes in flight just before it.
     #[inline]
     fn on_loss(&mut self, _now: Time, _loss: Loss, _in_flight: u64) {}
-    /// A lost packet is repaired. A window above `at_most` bytes would let a burst go.
+    /// The loss is repaired. A window above `at_most` bytes would allow a burst.
     #[inline]
     fn on_recovered(&mut self, _at_most: u64) {}
-    /// False if [`Self::on_sent`] does nothing until it is told something else.
+    /// False if [`Self::on_sent`] does nothing until another event is reported.
     #[inline]
     fn hears_sent(&self) -> bool {
         true
     }
-    /// The flow has sent `bytes`; `backlogged` when it has more to send.
+    /// The flow has sent `bytes`; `backlogged` if it has more to send.
     #[inline]
     fn on_sent<R: Rng>(&mut self, _now: Time, _bytes: u32, _backlogged: bool, _rng: &mut R) {}
     /// Runs every timer due at or before `now`.
@@ -258,7 +255,7 @@ impl Mechanism for LineRate {
     }
 }
 
-/// Half way from `current` up to `target`, rounded up so that the target is reached.
+/// Halfway from `current` up to `target`, rounded up so that the target is reached.
 pub(super) fn half_way(target: u64, current: u64) -> u64 {
     target.midpoint(current) + ((target ^ current) & 1)
 }

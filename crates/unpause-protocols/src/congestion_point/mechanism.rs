@@ -29,34 +29,34 @@ pub struct Queue {
 /// The decision about the current packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// Forward it unchanged.
     Pass,
     /// Set Congestion Experienced.
     MarkCe,
     /// Drop it.
     Drop,
-    /// Leave it as it is, and send this to its source; or, if the mechanism says so
-    /// ([`super::qcn::Mode::selection`]), to that of another packet in the buffer.
+    /// Forward it unchanged, and send this to its source or, with [`super::qcn::Mode::selection`], to that of another
+    /// packet in the buffer.
     Notify(QcnFeedback),
-    /// Write into it what it needs to know of this port, if it asks for that.
+    /// Write the telemetry of this port into it, if the packet carries telemetry.
     Record,
 }
 
 /// Events that need not be reported to a congestion point: with or without them, it gives the same verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indifference {
-    /// To a packet that finds its queue empty and leaves at once. It passes.
+    /// A packet that finds its queue empty and leaves at once. It passes.
     pub to_alone: bool,
-    /// To packets that join the queue. They pass.
+    /// Packets that join the queue. They pass.
     pub to_enqueue: bool,
-    /// To those of them that find others waiting.
+    /// Packets that join a queue in which others wait. They pass.
     pub to_enqueue_behind: bool,
-    /// To packets that leave fewer bytes than this behind. They pass.
+    /// Packets that leave fewer bytes than this behind. They pass.
     pub to_dequeue_below: u64,
 }
 
 impl Indifference {
-    /// To everything.
+    /// Every event.
     pub const TO_ALL: Self = Self {
         to_alone: true,
         to_enqueue: true,
@@ -65,27 +65,27 @@ impl Indifference {
     };
 }
 
-/// A congestion point: everything but its construction has a default that does nothing.
+/// A congestion point. Every method has a default that does nothing.
 ///
-/// Its owner is a port of a switch, which has one for each priority. About a packet it makes two calls:
+/// Its owner is a port of a switch, which has one for each priority. For each packet it makes two calls:
 ///
 /// 1. [`on_enqueue`](Self::on_enqueue) when the switch has admitted the packet, before the queue stores it. After
-///    [`Verdict::Drop`] nothing more is reported of it. [`Verdict::Record`] has no effect here.
+///    [`Verdict::Drop`] the packet is not reported again. [`Verdict::Record`] has no effect here.
 /// 2. [`on_dequeue`](Self::on_dequeue) when the port is free and the packet has been taken out of the queue, before it is sent.
 ///    After `Drop` the port takes its next packet. A packet that finds the port free passes both calls in one instant.
 ///
-/// A call is left out where [`indifference`](Self::indifference) allows that. Packets that are lost with their link, or dropped by
+/// A call may be omitted where [`indifference`](Self::indifference) allows that. Packets that are lost with their link, or dropped by
 /// a PFC watchdog, leave the queue without `on_dequeue`.
 ///
 /// Between packets the owner reports when its queue may not transmit ([`on_pause`](Self::on_pause)) and when it may again
-/// ([`on_resume`](Self::on_resume)): by PFC, or on a link with credits, for want of them. There are no timers.
+/// ([`on_resume`](Self::on_resume)): by PFC, or because a link with credits has none left. There are no timers.
 ///
-/// The owner does what the verdict says and checks nothing: answer [`Verdict::MarkCe`] only if [`Packet::ect`] is true. Calls that
-/// `indifference` allows to leave out must change no verdict, and no order of calls, times or sizes may overflow or panic
+/// The owner follows the verdict unchecked: return [`Verdict::MarkCe`] only if [`Packet::ect`] is true. Calls that
+/// `indifference` allows to omit must change no verdict, and no order of calls, times or sizes may overflow or panic
 /// (`tests/properties/congestion.rs` checks all three).
 ///
-/// Where a mechanism watches inputs ([`super::qcn::Mode::at_input`]), there is one for each (ingress port, priority) instead. It is
-/// only asked by `on_enqueue`, with the bytes that the ingress holds and no packets, and only [`Verdict::Notify`] has an effect.
+/// Where a mechanism watches inputs ([`super::qcn::Mode::at_input`]), there is one for each (ingress port, priority) instead. Its
+/// owner calls only `on_enqueue`, with the bytes that the ingress holds and no packets, and only [`Verdict::Notify`] has an effect.
 pub trait Mechanism: Show {
     /// Events that need not be reported to it. Never changes.
     fn indifference(&self) -> Indifference {
@@ -102,7 +102,7 @@ pub trait Mechanism: Show {
     ) -> Verdict {
         Verdict::Pass
     }
-    /// A packet has been taken for transmission; `queue` is what stays behind, and [`Packet::enqueued_at`] when it joined.
+    /// A packet has been taken for transmission; `queue` excludes it, and [`Packet::enqueued_at`] is when it joined.
     #[inline]
     fn on_dequeue<R: Rng>(
         &mut self,
