@@ -1,248 +1,191 @@
-//! How flows of a host get their turn at the NIC: in the round-robin of their class, or behind their rate limiter until that
+//! How the flows of a host get their turn at the NIC: in the round-robin of their class, or behind their rate limiter until that
 //! allows a packet; at the NIC of HPCC's simulator, by its [list](super::nic::flow_list::FlowList).
 
-use unpause_protocols::units::Time;
+use std::collections::BTreeMap;
 
-use super::flow::sender::Pace;
+use unpause_protocols::units::{LinkSpeed, Time};
+
 use super::nic::item::{Handle, Item};
-use super::state::{Host, arm_sender};
+use super::state::Host;
 use crate::engine::window::Window;
+use crate::fabric::PortId;
+use crate::plan::Plan;
 
 impl Host {
-    /// The flow in `slot` begins and takes its place among those of the NIC at hand. A connection has nothing to send yet: in a
-    /// round-robin it takes its place when a message is posted.
-    #[inline(always)]
-    pub(super) fn line_up(&mut self, now: Time, slot: u32, has_data: bool) {
-        self.nic.end.busy_until = self.nic.end.busy_until.max(now);
-        if self.in_list {
-            self.nic.list.add(slot);
-            self.look(now);
-        } else if has_data {
-            self.enqueue(slot);
-        }
-        arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
-    }
-
-    /// A flow that waited at another NIC waits at this one.
-    pub(super) fn line_up_again(&mut self, slot: u32) {
-        if self.in_list {
-            return self.nic.list.add(slot);
-        }
-        let sender = &mut self.senders[slot as usize];
-        if sender.pace != Pace::Idle {
-            sender.pace = Pace::Idle;
-            self.enqueue(slot);
-        }
-    }
-
-    /// True if the flow in `slot` has a place in line: when it is over, it is forgotten when its turn comes.
-    pub(super) fn is_in_line(&self, slot: u32) -> bool {
-        self.in_list || self.senders[slot as usize].pace == Pace::Ready
-    }
-
-    /// Puts a flow with a packet to send into the round-robin, or behind its rate limiter if that
-    /// allows it only after the port is free again. In a list it has its place.
-    #[inline(always)]
-    pub(super) fn enqueue(&mut self, slot: u32) {
-        if self.in_list {
-            return;
-        }
-        let sender = &mut self.senders[slot as usize];
-        let start = sender.next_start;
-        if start <= self.nic.end.busy_until {
-            sender.pace = Pace::Ready;
-            self.nic.classes[sender.class as usize]
-                .ready
-                .push_back(Item::Roce(slot).handle());
-            self.nic.end.backlog |= 1 << sender.class;
-            self.nic.at = self.nic.at.min(self.nic.end.busy_until);
+    /// The NIC at hand looks for something to send.
+    pub(super) fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        self.machine.nics.wait_until(now);
+        let nic = self.machine.nics.nic_mut();
+        let alone = if nic.pacing.next_time() <= now {
+            self.release_paced(now, window)
         } else {
-            sender.pace = Pace::Until(start);
-            let entry = Item::Roce(slot).entry(start, sender.flow);
-            self.nic.pacing.push(entry);
-            self.nic.at = self.nic.at.min(start);
-        }
-    }
-
-    /// A flow's rate, window of packets or timers may have changed.
-    pub(super) fn after_change(&mut self, now: Time, slot: u32) {
-        if self.in_list {
-            return self.after_change_in_list(now, slot);
-        }
-        let sender = &mut self.senders[slot as usize];
-        sender.after_change(now);
-        arm_sender(&mut self.timers, sender, slot);
-        let pace = sender.pace;
-        match pace {
-            Pace::Idle if sender.has_packet(now) => self.enqueue(slot),
-            Pace::Until(at) if sender.next_start < at => {
-                sender.pace = Pace::Until(sender.next_start);
-                let entry = Item::Roce(slot).entry(sender.next_start, sender.flow);
-                self.nic.pacing.push(entry);
-                self.nic.at = self.nic.at.min(entry.time().max(self.nic.end.busy_until));
-            }
-            _ => {}
-        }
-    }
-
-    #[inline(never)]
-    fn after_change_in_list(&mut self, now: Time, slot: u32) {
-        let sender = &mut self.senders[slot as usize];
-        sender.after_change(now);
-        // Another rate sets the timer anew only if it counts at once.
-        if sender.repaces()
-            && let Some(at) = self.nic.list.advance_timer(now, sender.next_start)
-        {
-            self.nic.at = self.nic.at.min(at.max(self.nic.end.busy_until));
-        }
-        arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
-    }
-
-    /// Something has happened that wakes a NIC with a list: an ACK, a post, a timeout, or a link that returns. Another NIC knows
-    /// when it has something to send.
-    #[inline(always)]
-    pub(super) fn wake(&mut self, now: Time) {
-        if self.in_list {
-            self.look(now);
-        }
-    }
-
-    /// The NIC looks for something to send as soon as its port is free.
-    pub(super) fn look(&mut self, now: Time) {
-        self.nic.at = self.nic.at.min(self.nic.end.busy_until.max(now));
-    }
-
-    /// Sets when to look again for something to send.
-    #[inline]
-    pub(super) fn set_nic(&mut self, now: Time) {
-        let sendable = !self.nic.control.is_empty() || self.nic.end.eligible() != 0;
-        self.nic.at = if sendable {
-            self.nic.end.busy_until
-        } else if self.in_list {
-            self.wake_of_list(now)
-        } else {
-            self.nic.pacing.next_time().max(self.nic.end.busy_until)
+            None
         };
-    }
-
-    #[cold]
-    fn wake_of_list(&mut self, now: Time) -> Time {
-        match self.nic.end.is_free(now) {
-            true => self.nic.list.wake(now, &self.senders),
-            false => self.nic.end.busy_until,
+        let nic = self.machine.nics.nic_mut();
+        if !nic.control.is_empty() {
+            let packet = nic.control.pop();
+            let class = window.plan.classes.of(packet.priority());
+            nic.transmit(now, class, &packet, window);
+        } else if let Some(handle) = alone.or_else(|| self.next_to_send(now, window)) {
+            let machine = &mut self.machine;
+            match handle.item() {
+                Item::Roce(slot) => self.senders.send(now, slot, machine, window),
+                Item::Tcp(slot) => self.tcp.send_segment(now, slot, machine, window),
+                Item::Replies(class) => {
+                    let qdisc = self.tcp.qdisc;
+                    machine.nics.nic_mut().send_reply(now, class, qdisc, window);
+                }
+                Item::Acks(class) => machine.nics.nic_mut().send_waiting_ack(now, class, window),
+            }
         }
+        self.set_nic(now);
     }
 
-    /// What the free port sends next, but for control packets.
+    /// Sets when the NIC at hand looks again for something to send.
+    #[inline(always)]
+    fn set_nic(&mut self, now: Time) {
+        let nic = self.machine.nics.nic_mut();
+        nic.set_next_of(now, &self.senders.flows);
+    }
+
+    /// The next flow or reply to send when the port is free and no control packets wait.
     #[inline]
-    pub(super) fn next_to_send(
-        &mut self,
-        now: Time,
-        window: &mut Window<'_, '_>,
-    ) -> Option<Handle> {
+    fn next_to_send(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
         match self.next_ready(now, window) {
-            None if self.in_list => self.next_in_list(now, window),
-            found => found,
+            None if self.machine.nics.nic().in_list => self.next_in_list(now, window),
+            next => next,
         }
     }
 
     #[cold]
     fn next_in_list(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
-        let (found, over) = self.nic.list.next(now, &mut self.senders, &self.nic.end);
+        let nic = self.machine.nics.nic_mut();
+        let (next, over) = nic.list.next(now, &mut self.senders.flows, &nic.end);
         for slot in over {
-            self.forget(slot, window.log);
+            self.senders.forget(slot, window.log);
         }
-        found.map(|slot| Item::Roce(slot).handle())
+        next.map(|slot| Item::Roce(slot).handle())
     }
 
-    /// Moves flows whose rate limiters have come to allow a packet into the round-robin; answers the one that may
-    /// send, if it is the only one, which spares it the way through.
-    pub(super) fn release_paced(
-        &mut self,
-        now: Time,
-        window: &mut Window<'_, '_>,
-    ) -> Option<Handle> {
-        while self.nic.pacing.next_time() <= now
-            && let Some(entry) = self.nic.pacing.pop()
-        {
-            let handle = Handle::of(entry);
-            let slot = match handle.item() {
-                Item::Roce(slot) => slot,
-                Item::Tcp(slot) => {
-                    self.release_tcp(now, slot, window);
-                    continue;
-                }
-                Item::Replies(_) | Item::Acks(_) => unreachable!("no rate limiter holds them back"),
-            };
-            let Some(sender) = self.senders.get_mut(slot as usize) else {
-                continue;
-            };
-            if sender.flow != entry.key() || sender.pace != Pace::Until(entry.time()) {
-                continue;
-            }
-            let others = self.nic.end.backlog != 0 || self.nic.pacing.next_time() <= now;
-            let paused = self.nic.end.paused != 0 || self.has_link_credits;
-            let waits = paused || !self.nic.control.is_empty();
-            if !others && !waits && sender.next_start <= now && sender.has_packet(now) {
-                return Some(handle);
-            }
-            self.enqueue(slot);
-        }
-        None
-    }
-
-    /// The class whose turn it is, out of several `eligible` that share the port.
-    #[cold]
-    fn by_share(&mut self, eligible: u8) -> usize {
-        let shares = self.nic.shares.as_mut().expect("the NIC has shares");
-        shares.pick(eligible, |class| {
-            let class = self.nic.classes.get(class);
-            class.map_or(0, |class| class.counters.tx_bytes)
-        })
-    }
-
-    /// The flow whose turn it is, out of the round-robin.
-    fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
+    /// Moves flows whose rate limiters allow a packet now into the round-robin. Answers the flow that may send if it is the only
+    /// one: it needs no place there.
+    fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
         loop {
-            if self.has_link_credits {
-                self.look_at_credits(now, window);
-            }
-            let eligible = self.nic.end.eligible();
-            if eligible == 0 {
+            let pacing = &mut self.machine.nics.nic_mut().pacing;
+            if pacing.next_time() > now {
                 return None;
             }
-            let class = match self.has_shares {
-                false => 7 - eligible.leading_zeros() as usize,
-                true => self.by_share(eligible),
-            };
-            let handle = self.nic.classes[class].ready.pop_front()?;
-            if self.nic.classes[class].ready.is_empty() {
-                self.nic.end.backlog &= !(1 << class);
-            }
-            let slot = match handle.item() {
-                Item::Roce(slot) => slot,
-                Item::Tcp(slot) => {
-                    if self.tcp_may_send(now, slot, class as u8, window) {
+            let entry = pacing.pop()?;
+            let handle = Handle::of(entry);
+            let machine = &mut self.machine;
+            match handle.item() {
+                Item::Roce(slot) => {
+                    let flow = (entry.key(), entry.time());
+                    if self.senders.release(now, slot, flow, machine) {
                         return Some(handle);
                     }
-                    continue;
                 }
-                Item::Replies(_) | Item::Acks(_) => return Some(handle),
-            };
-            let sender = &mut self.senders[slot as usize];
-            debug_assert_eq!(sender.pace, Pace::Ready);
-            sender.pace = Pace::Idle;
-            if !sender.has_packet(now) {
-                if sender.is_over() {
-                    self.forget(slot, window.log);
-                }
-                continue;
+                Item::Tcp(slot) => self.tcp.release(now, slot, machine, window),
+                Item::Replies(_) | Item::Acks(_) => unreachable!("no rate limiter holds them back"),
             }
-            if sender.next_start > now {
-                self.enqueue(slot);
-                continue;
-            }
-            return Some(handle);
         }
+    }
+
+    /// The flow or reply whose turn it is in the round-robin, if it may send.
+    fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<Handle> {
+        loop {
+            let machine = &mut self.machine;
+            let nic = machine.nics.nic_mut();
+            if nic.has_link_credits {
+                nic.check_credits(now, window);
+            }
+            let (handle, class) = nic.next_ready()?;
+            let may_send = match handle.item() {
+                Item::Roce(slot) => self.senders.may_send(now, slot, machine, window.log),
+                Item::Tcp(slot) => self.tcp.may_send(now, slot, class, machine, window),
+                Item::Replies(_) | Item::Acks(_) => true,
+            };
+            if may_send {
+                return Some(handle);
+            }
+        }
+    }
+
+    /// The wire behind a NIC fails or returns.
+    pub fn set_link(&mut self, now: Time, nic: PortId, up: bool) {
+        let senders = &self.senders.flows;
+        self.machine.at(nic, |machine| {
+            let nic = machine.nics.nic_mut();
+            if up {
+                nic.end.busy_until = now;
+                nic.set_next_of(now, senders);
+                nic.wake(now);
+            } else {
+                nic.end.busy_until = Time::NEVER;
+                nic.at = Time::NEVER;
+            }
+        });
+    }
+
+    /// The wire behind a NIC has another speed from the next frame on.
+    pub fn set_speed(&mut self, nic: PortId, speed: LinkSpeed) {
+        self.machine.nics.set_speed(nic, speed);
+    }
+
+    /// The routes at this place of the plan hold from now on. Flows that wait at a NIC for their turn or their rate limiter move to the
+    /// one by which their packets leave now. Packets that have been made stay.
+    #[cold]
+    pub fn follow_routes(&mut self, now: Time, routes: usize, window: &mut Window<'_, '_>) {
+        if !self.has_several_nics() {
+            return;
+        }
+        let before = self.nics_of_flows(window.plan);
+        self.machine.nics.routes = routes;
+        let mut moved = self.nics_of_flows(window.plan);
+        moved.retain(|item, nics| before[item] != *nics && !nics.is_empty());
+        let machine = &mut self.machine;
+        for nic in 0..machine.nics.count() {
+            machine.at(nic, |machine| {
+                machine.nics.nic_mut().remove(&moved);
+                machine.nics.wait_until(now);
+            });
+        }
+        for (item, nics) in moved {
+            match item {
+                Item::Roce(slot) => {
+                    let next = self.senders.nic_of(slot, &machine.nics, window.plan);
+                    let sender = &mut self.senders.flows[slot as usize];
+                    machine.at(next.unwrap_or(nics[0]), |machine| {
+                        machine.nics.nic_mut().add_moved(sender, slot);
+                    });
+                }
+                Item::Tcp(slot) => {
+                    let tcp = &mut self.tcp;
+                    machine.at(nics[0], |machine| tcp.add_moved(now, slot, machine, window));
+                }
+                // They belong to no flow.
+                Item::Replies(_) | Item::Acks(_) => {}
+            }
+        }
+        for nic in 0..machine.nics.count() {
+            machine.at(nic, |machine| {
+                let nic = machine.nics.nic_mut();
+                nic.set_next_of(now, &self.senders.flows);
+                nic.wake(now);
+            });
+        }
+    }
+
+    /// The NICs by which packets of each flow that this host sends may leave: several, or none, if it is sprayed.
+    fn nics_of_flows(&self, plan: &Plan<'_>) -> BTreeMap<Item, Vec<PortId>> {
+        let nics = &self.machine.nics;
+        let roce = self.senders.nics_of_flows(nics, plan);
+        let roce = roce.map(|(slot, nics)| (Item::Roce(slot), nics));
+        let tcp = self.tcp.senders.iter().map(|(slot, sender)| {
+            let flow = (sender.flow, sender.spec.source_port);
+            let nic = nics.towards(sender.spec.dst, flow, false, plan);
+            (Item::Tcp(slot as u32), vec![nic])
+        });
+        roce.chain(tcp).collect()
     }
 }

@@ -1,116 +1,74 @@
-//! What flows of a host wait for while its NIC is paused. Nothing here runs unless it is asked for.
+//! What flows of a host wait for while its NIC is paused. Used only where causes are recorded.
 
+use slab::Slab;
 use unpause_protocols::units::{Rate, Time};
 
 use super::flow::sender::Sender;
+use super::nic::Nic;
 use super::nic::item::Item;
-use super::state::Host;
 use super::tcp;
-use crate::outcome::causes::Expiry;
 use crate::outcome::held_back::{Egress, HeldBack, Pause, bytes_in};
 use crate::plan::Plan;
 
-impl Host {
-    /// A PFC frame for `class` has taken effect, which had been paused since `since`, or not.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn note_frame(
-        &mut self,
-        now: Time,
-        class: u8,
-        pause: Time,
-        since: Option<Time>,
-        plan: &Plan<'_>,
-    ) {
-        if pause > Time::ZERO {
-            let sent = plan.pause_sent(now, self.id, self.number);
-            self.nic.stopped_by[usize::from(class)] = sent;
-            let priority = plan.classes.priority(class);
-            let place = (self.number, priority);
-            let last = self
-                .expiries
-                .iter_mut()
-                .rfind(|it| (it.port, it.priority) == place);
-            if let Some(last) = last {
-                last.next_sent.get_or_insert(sent);
+/// The flows that a host sends, by RoCE and by TCP.
+type Flows<'a> = (&'a Slab<Sender>, &'a Slab<tcp::sender::Sender>);
+
+/// `class` of a NIC was paused from `since` to `now`, and resumes. Flows that are in turn would have shared the link; none is counted
+/// for more than it had, nor for more than its own rate, its source or its window allows.
+pub(super) fn note_go(
+    nic: &mut Nic,
+    class: u8,
+    (since, now): (Time, Time),
+    (senders, tcp): Flows<'_>,
+    plan: &Plan<'_>,
+) {
+    let sent = nic.stopped_by[usize::from(class)];
+    let ready = &nic.classes[usize::from(class)].ready;
+    let each = nic.end.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
+    if nic.waits.is_empty() {
+        nic.waits.resize_with(nic.classes.len(), HeldBack::default);
+    }
+    let held = &mut nic.waits[usize::from(class)];
+    held.on_go(Pause {
+        start: since,
+        end: now,
+        sent,
+        each,
+    });
+    for handle in ready {
+        let (place, waiting) = match handle.item() {
+            Item::Roce(slot) => {
+                let sender = senders.get(slot as usize);
+                (2 * slot as usize, sender.map(Waiting::of))
             }
-        } else {
-            self.note_go(now, class, since, plan);
-        }
-    }
-
-    /// The PAUSE that stopped `class` has run out.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn note_expiry(&mut self, now: Time, class: u8, plan: &Plan<'_>) {
-        self.expiries.push(Expiry {
-            time: now,
-            node: self.id,
-            port: self.number,
-            priority: plan.classes.priority(class),
-            sent: self.nic.stopped_by[usize::from(class)],
-            next_sent: None,
-        });
-    }
-
-    /// `class` has been paused since `since` and may go on. Flows that are in turn would have shared the link;
-    /// none is counted for more than it had, nor for more than its own rate, its source or its window allows.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn note_go(&mut self, now: Time, class: u8, since: Option<Time>, plan: &Plan<'_>) {
-        let Some(since) = since.filter(|since| *since < now) else {
-            return;
+            Item::Tcp(slot) => {
+                let sender = tcp.get(slot as usize);
+                let waiting = sender.map(|sender| Waiting::of_tcp(sender, plan));
+                (2 * slot as usize + 1, waiting)
+            }
+            Item::Replies(_) | Item::Acks(_) => continue,
         };
-        let sent = self.nic.stopped_by[usize::from(class)];
-        let ready = &self.nic.classes[usize::from(class)].ready;
-        let each = self.nic.end.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
-        if self.nic.waits.is_empty() {
-            self.nic
-                .waits
-                .resize_with(self.nic.classes.len(), HeldBack::default);
-        }
-        let held = &mut self.nic.waits[usize::from(class)];
-        held.on_go(Pause {
-            start: since,
-            end: now,
-            sent,
-            each,
-        });
-        for handle in ready {
-            let (place, waiting) = match handle.item() {
-                Item::Roce(slot) => {
-                    let sender = self.senders.get(slot as usize);
-                    (2 * slot as usize, sender.map(Waiting::of))
-                }
-                Item::Tcp(slot) => {
-                    let sender = self.tcp.senders.get(slot as usize);
-                    let found = sender.map(|sender| Waiting::of_tcp(sender, plan));
-                    (2 * slot as usize + 1, found)
-                }
-                Item::Replies(_) | Item::Acks(_) => continue,
-            };
-            if let Some(waiting) = waiting {
-                waiting.note(held, place, (since, now, each));
-            }
+        if let Some(waiting) = waiting {
+            waiting.note(held, place, (since, now, each));
         }
     }
+}
 
-    /// What flows have waited for.
-    pub(super) fn take_waits(&mut self, plan: &Plan<'_>) -> impl Iterator<Item = Egress> {
-        let (node, port, classes) = (self.id, self.number, &plan.classes);
-        let held = std::mem::take(&mut self.nic.waits).into_iter().zip(0..);
-        held.filter_map(move |(held, class)| held.of(node, port, classes.priority(class)))
-    }
+/// What flows have waited for at a NIC.
+pub(super) fn take_waits(nic: &mut Nic, plan: &Plan<'_>) -> impl Iterator<Item = Egress> {
+    let ((node, port), classes) = (plan.ports.place(nic.port), &plan.classes);
+    let held = std::mem::take(&mut nic.waits).into_iter().zip(0..);
+    held.filter_map(move |(held, class)| held.of(node, port, classes.priority(class)))
 }
 
 /// A flow that is in turn at a paused NIC.
 struct Waiting {
     flow: u32,
-    /// From when its rate limiter allows a packet.
+    /// When its rate limiter begins to allow a packet.
     start: Time,
-    /// When it is stopped.
+    /// When its source stops it.
     stop: Time,
-    /// What it could send at, if not at the rate of the link.
+    /// The rate at which it could send, if not that of the link.
     rate: Option<Rate>,
     /// Bytes on the wire that it had left.
     left: u64,
@@ -144,7 +102,7 @@ impl Waiting {
         }
     }
 
-    /// Notes that it waited in a pause in which `each` flow could have sent that much.
+    /// Notes that it waited in a pause in which each flow could have sent `each` bytes.
     fn note(&self, held: &mut HeldBack, place: usize, (since, now, each): (Time, Time, u64)) {
         if self.start >= now {
             return;
@@ -153,13 +111,14 @@ impl Waiting {
         let allowed_in = |span| self.rate.map_or(u64::MAX, |rate| bytes_in(rate, span));
         let most = each.min(allowed_in(now - start));
         let bytes = self.until_stop(most, start, now).min(self.left);
-        match start == since && bytes == most {
-            true => held.whole(place, self.flow, self.rate),
-            false => held.part(self.flow, start, bytes),
+        if start == since && bytes == most {
+            held.whole(place, self.flow, self.rate);
+        } else {
+            held.part(self.flow, start, bytes);
         }
     }
 
-    /// Of `bytes` that it could have sent from `start` to `end`, those before it is stopped.
+    /// The part of `bytes`, which it could have sent from `start` to `end`, before it is stopped.
     fn until_stop(&self, bytes: u64, start: Time, end: Time) -> u64 {
         if self.stop >= end {
             return bytes;
@@ -176,9 +135,10 @@ fn allowed_since(sender: &Sender) -> Time {
     if sender.windowed {
         return sender.next_start;
     }
-    let paced = match sender.burst_over && sender.burst_bytes > 0 {
-        true => sender.burst_start.saturating_add(sender.spacing()),
-        false => Time::ZERO,
+    let paced = if sender.burst_over && sender.burst_bytes > 0 {
+        sender.burst_start.saturating_add(sender.spacing())
+    } else {
+        Time::ZERO
     };
     paced.max(sender.available)
 }

@@ -16,7 +16,7 @@ use crate::engine::window::Window;
 use crate::fabric::NodeId;
 use crate::fabric::telemetry::Telemetry;
 use crate::host::Host;
-use crate::host::prefetch::ROUNDS;
+use crate::host::prefetch::{ROUNDS, prefetch_host};
 use crate::outcome::deadlock::Blocked;
 use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
@@ -397,7 +397,7 @@ impl Shard {
     #[inline]
     pub fn prefetch_host(&self, id: NodeId) {
         if let Some(Node::Host(host)) = &self.nodes[id as usize] {
-            host.prefetch();
+            prefetch_host(host);
         }
     }
 }

@@ -34,6 +34,11 @@ pub fn most_credit(
     Some((rtt, (bytes + bytes / 2).min(MOST_CREDIT)))
 }
 
+/// The entropy value of a pull or a request, if flows are sprayed: all values in turn.
+pub fn entropy(count: u32, plan: &Plan<'_>) -> u16 {
+    (count % plan.config.host.spraying.paths()) as u16
+}
+
 /// The flows of a pacer, by its numbers.
 #[derive(Debug, Default)]
 struct Granted(Vec<Flow>);

@@ -21,11 +21,11 @@ pub struct Posted {
     /// Packets of all messages that have ever been posted.
     #[show(by = visitor.end(flow, packets))]
     pub packets: u32,
-    /// Messages that have been acknowledged, and those of which the rank has been told.
+    /// Messages that have been acknowledged, and those that have been reported to the rank.
     #[show(total)]
     pub acknowledged: u32,
     #[show(total)]
-    pub told: u32,
+    pub reported: u32,
 }
 
 /// A message that is cut into packets.

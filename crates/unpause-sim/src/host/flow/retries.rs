@@ -48,8 +48,8 @@ impl Retries {
         self.gave_up.insert(slot, (flow, now));
     }
 
-    /// The sender in `slot`, which has given up, is forgotten, or the run is over: says so in what is recorded of it.
-    pub fn tell(&mut self, slot: u32, end: &mut SenderEnd) {
+    /// The sender in `slot`, which has given up, is forgotten, or the run is over: adds that to its record.
+    pub fn record(&mut self, slot: u32, end: &mut SenderEnd) {
         if let Some((flow, at)) = self.gave_up.remove(&slot) {
             (end.flow, end.gave_up, end.gave_up_at) = (flow, true, Some(at));
         }

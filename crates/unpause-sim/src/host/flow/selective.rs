@@ -1,4 +1,4 @@
-//! What selective repeat keeps of the flows of a host, beside them: none of it is there under go-back-N.
+//! The state of selective repeat at a host, beside its flows. Under go-back-N there is none.
 
 use rand_core::Rng;
 use unpause_protocols::congestion_control::receiver_credits::sender::{Credit, Demand};
@@ -16,18 +16,29 @@ use crate::plan::recovery::{MOST_PACKETS, window_packets};
 /// A bitmap.
 type Words = Box<[u64]>;
 
-/// How losses of a flow are repaired.
+/// The loss recovery of a sender.
 pub type Recovery<'a> = LossRecovery<'a, Words>;
 
-/// What selective repeat keeps, by the places of flows in the tables of their host.
+/// Selective repeat at the senders of a host, by slot.
 #[derive(Debug, Default)]
 pub struct Selective {
     senders: Vec<Option<SelectiveRepeat<Words>>>,
-    receivers: Vec<Option<OutOfOrder<Words>>>,
-    /// By sender: paths of sprayed flows.
+    /// Paths of sprayed flows.
     sprayed: Vec<Option<Sprayed>>,
-    /// By sender: credit of flows that need it.
+    /// Credit of flows that need it.
     credits: Vec<Option<Credited>>,
+}
+
+/// Selective repeat at the receivers of a host, by slot: the packets that they keep out of order.
+#[derive(Debug, Default)]
+pub struct Reassemblies(Vec<Option<OutOfOrder<Words>>>);
+
+/// `T` if `plan` repairs losses by selective repeat.
+pub fn if_selective<T: Default>(plan: &Plan<'_>) -> Option<Box<T>> {
+    match plan.config.scheme.loss_recovery {
+        Config::GoBackN => None,
+        Config::SelectiveRepeat(_) => Some(Box::default()),
+    }
 }
 
 /// The credit of a flow at its sender.
@@ -76,14 +87,6 @@ fn window(params: &selective_repeat::Params, rate: Rate, plan: &Plan<'_>) -> (u3
 }
 
 impl Selective {
-    /// What hosts of `plan` need of it.
-    pub fn of(plan: &Plan<'_>) -> Option<Box<Self>> {
-        match plan.config.scheme.loss_recovery {
-            Config::GoBackN => None,
-            Config::SelectiveRepeat(_) => Some(Box::default()),
-        }
-    }
-
     /// A flow with this source port begins at the sender in `slot`, with this line rate.
     pub fn send_from(&mut self, slot: usize, (rate, port): (Rate, u16), plan: &Plan<'_>) {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
@@ -105,16 +108,7 @@ impl Selective {
         }
     }
 
-    /// A flow from host `src` is to arrive at the receiver in `slot`, by whichever NIC it leaves: there is room for the
-    /// window of the fastest.
-    pub fn receive_at(&mut self, slot: usize, src: NodeId, plan: &Plan<'_>) {
-        if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
-            let (packets, bits) = window(params, fastest(src, plan), plan);
-            put(&mut self.receivers, slot, OutOfOrder::new(packets, bits));
-        }
-    }
-
-    /// The flow in `slot`, whose packets have this many bytes, needs credit: in this time a round trip, at most so much.
+    /// The flow in `slot`, whose packets have this many bytes, needs credit: at most `most` bytes in a round trip.
     pub fn credit(&mut self, slot: usize, packet_bytes: u32, (base_rtt, most): (Time, u64)) {
         let it = Credited {
             credit: Credit::new(most.max(packet_bytes.into()), packet_bytes),
@@ -206,9 +200,27 @@ impl Selective {
         self.sender(slot)
     }
 
+    #[inline(never)]
+    fn sender(&mut self, slot: u32) -> Recovery<'_> {
+        let sender = self.senders.get_mut(slot as usize);
+        let sender = sender.and_then(Option::as_mut);
+        LossRecovery::SelectiveRepeat(sender.expect("it is there while its flow is"))
+    }
+}
+
+impl Reassemblies {
+    /// A flow from host `src` is to arrive at the receiver in `slot`, by whichever NIC it leaves: there is room for the
+    /// window of the fastest.
+    pub fn receive_at(&mut self, slot: usize, src: NodeId, plan: &Plan<'_>) {
+        if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
+            let (packets, bits) = window(params, fastest(src, plan), plan);
+            put(&mut self.0, slot, OutOfOrder::new(packets, bits));
+        }
+    }
+
     /// Packets that have not arrived at the receiver in `slot`.
     pub fn missing(&self, slot: usize, flow: &numbers::Receiver) -> Option<u32> {
-        Some(self.receivers.get(slot)?.as_ref()?.missing(flow))
+        Some(self.0.get(slot)?.as_ref()?.missing(flow))
     }
 
     /// A packet has arrived at the receiver in `slot`.
@@ -220,20 +232,13 @@ impl Selective {
         now: Time,
         number: u32,
     ) -> Reception {
-        let receiver = self.receivers.get_mut(slot).and_then(Option::as_mut);
+        let receiver = self.0.get_mut(slot).and_then(Option::as_mut);
         let receiver = receiver.expect("it is there while its flow is");
         receiver.on_data(flow, now, number)
     }
-
-    #[inline(never)]
-    fn sender(&mut self, slot: u32) -> Recovery<'_> {
-        let sender = self.senders.get_mut(slot as usize);
-        let sender = sender.and_then(Option::as_mut);
-        LossRecovery::SelectiveRepeat(sender.expect("it is there while its flow is"))
-    }
 }
 
-/// How losses of the flow are repaired whose sender is in `slot`.
+/// The loss recovery of the sender in `slot`.
 #[inline(always)]
 pub fn recovery(selective: &mut Option<Box<Selective>>, slot: u32, timeout: Time) -> Recovery<'_> {
     match selective {
@@ -259,14 +264,14 @@ pub fn on_feedback<'a>(
 /// Packet `number` has arrived at the receiver in `slot`. `again`: a gap is reported again after this time.
 #[inline(always)]
 pub fn on_data(
-    selective: &mut Option<Box<Selective>>,
+    reassemblies: &mut Option<Box<Reassemblies>>,
     (slot, flow): (u32, &mut numbers::Receiver),
     now: Time,
     number: u32,
     again: Option<Time>,
 ) -> Reception {
-    match selective {
+    match reassemblies {
         None => InOrder { again }.on_data(flow, now, number),
-        Some(selective) => selective.on_data(slot as usize, flow, now, number),
+        Some(reassemblies) => reassemblies.on_data(slot as usize, flow, now, number),
     }
 }

@@ -1,10 +1,12 @@
-//! The ranks of jobs at a host: where they are, and what they wait for. [`super::job_steps`] moves them on.
+//! The ranks of jobs at a host: the position of each in its job, and what it waits for.
 
+mod connections;
 mod order;
+mod programs;
 mod progress;
 mod rank;
 mod show;
 mod state;
+mod steps;
 
-pub use rank::Outgoing;
-pub use state::{Due, From, Incoming, Ranks};
+pub use state::Ranks;

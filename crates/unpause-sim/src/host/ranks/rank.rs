@@ -168,7 +168,7 @@ impl Rank {
     }
 
     /// What has ended of the collective operations of its program.
-    pub fn tell_of_operations(&mut self, plan: &Plan<'_>, log: &mut Log) {
+    pub fn record_operations(&mut self, plan: &Plan<'_>, log: &mut Log) {
         let entry = plan.config.jobs[self.job].entry;
         for (span, start, end) in self.progress.taken.drain(..) {
             let key = (entry, self.iteration, span.of, 0, span.channel);

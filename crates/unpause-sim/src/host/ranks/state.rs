@@ -1,4 +1,4 @@
-//! What a host keeps of its ranks.
+//! The ranks at a host, and their connections.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BinaryHeap};
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
-use super::super::flow::posted::Posted;
 use super::order::Order;
 use super::rank::Rank;
 use crate::engine::log::MessageEnd;
@@ -15,7 +14,11 @@ use crate::jobs::connections::{Connection, Expected, Messages};
 use crate::jobs::step::Step;
 use crate::plan::Plan;
 
-/// The ranks at a host.
+/// The ranks of jobs at a host.
+///
+/// The host [finds](Self::of) them before the run. It calls [`Self::on_timer`] when the first of their timers is due, and reports
+/// [messages](Self::on_message) that have arrived and [acknowledgements](Self::on_acknowledged). Ranks act on the host's senders, and
+/// give the time of their next timer to its machine.
 #[derive(Debug, Default)]
 pub struct Ranks {
     pub ranks: Vec<Rank>,
@@ -30,7 +33,7 @@ pub struct Ranks {
     pub room: Step,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Show)]
 pub enum Due {
     /// The rank starts.
@@ -58,7 +61,6 @@ pub struct From {
     pub connection: Connection,
     /// Messages before it, if it is a flow of its own.
     pub number: Option<u32>,
-    pub posted: Posted,
 }
 
 /// A connection that leads to a rank here.

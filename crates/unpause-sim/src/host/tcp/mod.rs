@@ -1,26 +1,33 @@
-//! TCP: connections that a host opens, connections that it accepts. They know of no host.
+//! TCP: connections that a host opens, and connections that it accepts.
 
 mod number;
 mod pool;
 mod ranges;
 pub mod receiver;
 pub mod sender;
+mod sending;
 
 use slab::Slab;
 use unpause_protocols::units::Time;
 
 use crate::config::Qdisc;
 use crate::engine::log::{Log, SenderSample};
-use crate::engine::ring::Ring;
-use crate::fabric::packet::Packet;
+use crate::engine::window::Window;
+use crate::fabric::NodeId;
+use crate::fabric::packet::{ALL, ECE, FORWARD, Kind, Packet};
 use crate::plan::Plan;
-use crate::traffic::FlowSpec;
+use crate::traffic::{Ending, FlowSpec};
 
+use super::machine::Machine;
 use pool::Pool;
-use receiver::Receiver;
+use receiver::{Receiver, Reply};
 use sender::Sender;
 
-/// TCP's part of a host.
+/// The TCP connections of a host, at their senders and receivers.
+///
+/// The host [expects](Self::expect) a flow before its SYN can arrive, and [starts](Self::start) it. The NIC at hand gives connections
+/// their turn: they are asked whether they [may send](Self::may_send), and then [send](Self::send_segment). [`Self::on_packet`] and
+/// the timers answer by the NIC at hand.
 #[derive(Debug)]
 pub struct Tcp {
     pub senders: Slab<Sender>,
@@ -53,29 +60,16 @@ impl Tcp {
         }
     }
 
-    /// Packets and bytes that wait in a NIC's FIFO, if it is one.
-    pub fn queued(&self, fifo: Option<&Ring>) -> (u32, u64) {
-        match (self.qdisc, fifo) {
-            (Qdisc::Fq, _) | (_, None) => (0, 0),
-            (Qdisc::Pfifo, Some(fifo)) => {
-                let bytes = fifo.iter().map(|packet| u64::from(packet.bytes)).sum();
-                (fifo.len(), bytes)
-            }
-        }
-    }
-
     /// Makes place for a flow to be received.
     pub fn expect(&mut self, flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
         self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
     }
 
-    /// The flow that a packet belongs to, and its extra delay.
-    pub fn extra_delay(&mut self, packet: &Packet, plan: &Plan<'_>) -> Option<(u32, Time)> {
-        let receiver = self.receivers.get_mut(packet.slot as usize)?;
-        if receiver.flow == packet.flow {
-            receiver.meet(packet, plan.config);
-        }
-        Some((receiver.flow, receiver.spec.extra_delay.time()))
+    /// The extra delay of a packet, if its flow is being received.
+    pub fn extra_delay(&mut self, packet: &Packet, plan: &Plan<'_>) -> Option<Time> {
+        let receiver = self.receiver(packet.slot, packet.flow)?;
+        receiver.meet(packet, plan.config);
+        Some(receiver.spec.extra_delay.time())
     }
 
     /// Samples recorded flows.
@@ -120,5 +114,207 @@ impl Tcp {
         self.receivers
             .get_mut(slot as usize)
             .filter(|it| it.flow == flow)
+    }
+
+    /// A packet back to where `packet` came from.
+    fn answer(kind: Kind, packet: &Packet, host: NodeId, plan: &Plan<'_>) -> Packet {
+        let priority = match packet.kind {
+            Kind::Segment => plan.tcp.first_priority(packet.priority()),
+            _ => packet.priority(),
+        };
+        Packet {
+            stamp: packet.stamp,
+            flow: packet.flow,
+            src: host,
+            dst: packet.src,
+            slot: packet.aux,
+            aux: packet.slot,
+            source_port: packet.source_port,
+            ..Packet::new(kind, priority, 0, plan.tcp.control_bytes)
+        }
+    }
+
+    /// A packet from the receiver at `slot` to its sender.
+    pub fn receiver_packet(
+        &self,
+        kind: Kind,
+        slot: u32,
+        reply: Reply,
+        host: NodeId,
+        plan: &Plan<'_>,
+    ) -> Packet {
+        let receiver = &self.receivers[slot as usize];
+        let flags = if reply.ece { ECE } else { 0 };
+        Packet {
+            stamp: reply.stamp,
+            flow: receiver.flow,
+            seq: reply.number as u32,
+            src: host,
+            dst: receiver.spec.src,
+            slot: receiver.sender_slot,
+            aux: slot,
+            source_port: receiver.spec.source_port,
+            ..Packet::new(kind, receiver.spec.priority, flags, plan.tcp.control_bytes)
+        }
+    }
+
+    fn acknowledge(
+        &mut self,
+        now: Time,
+        slot: u32,
+        reply: Reply,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let ack = self.receiver_packet(Kind::TcpAck, slot, reply, machine.id, window.plan);
+        self.reply(now, ack, machine, window);
+    }
+
+    /// A packet of TCP has arrived.
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        match packet.kind {
+            Kind::Segment => self.on_segment(now, packet, machine, window),
+            Kind::Syn => self.on_syn(now, packet, machine, window),
+            Kind::SynAck => self.on_syn_ack(now, packet, machine, window),
+            Kind::Fin => self.acknowledge_receiver(now, packet, machine, window),
+            _ => self.on_ack(now, packet, machine, window),
+        }
+    }
+
+    fn on_syn(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        // A SYN that comes after all is over is answered just the same: its sender may need it.
+        if let Some(receiver) = self.receiver(packet.slot, packet.flow) {
+            receiver.on_syn(now, packet, &window.plan.config.host.tcp);
+            self.arm_receiver(packet.slot, machine);
+        }
+        let answer = Self::answer(Kind::SynAck, packet, machine.id, window.plan);
+        self.reply(now, answer, machine, window);
+    }
+
+    fn on_syn_ack(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let slot = packet.slot;
+        let established = match self.sender(slot, packet.flow) {
+            Some(sender) => {
+                let rtt = now.saturating_sub(Time::from_ps(packet.stamp));
+                if !sender.on_syn_ack(rtt) {
+                    return;
+                }
+                !sender.is_done()
+            }
+            None => false,
+        };
+        if established {
+            // The first segment bears the ACK of the handshake.
+            self.enqueue(now, slot, machine, window);
+            self.arm_sender(slot, machine);
+        } else {
+            self.acknowledge_receiver(now, packet, machine, window);
+            if self.sender(slot, packet.flow).is_some() {
+                self.note_end(now, slot, machine, window.log);
+                self.forget(now, slot, window.log);
+            }
+        }
+    }
+
+    /// An ACK to the receiver, of its SYN-ACK or FIN.
+    fn acknowledge_receiver(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let mut ack = Self::answer(Kind::TcpAck, packet, machine.id, window.plan);
+        ack.bits |= FORWARD;
+        self.reply(now, ack, machine, window);
+    }
+
+    fn on_segment(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        window.log.counts.delivered_packets += 1;
+        let slot = packet.slot;
+        let Some(receiver) = self.receiver(slot, packet.flow) else {
+            // The flow is complete: whatever comes again has arrived before.
+            let mut ack = Self::answer(Kind::TcpAck, packet, machine.id, window.plan);
+            ack.bits |= ALL;
+            return self.reply(now, ack, machine, window);
+        };
+        receiver.sender_slot = packet.aux;
+        receiver.meet(packet, window.plan.config);
+        let (before, ack) = receiver.on_segment(now, packet, window.plan);
+        for reply in [before, ack].into_iter().flatten() {
+            self.acknowledge(now, slot, reply, machine, window);
+        }
+        if self.receivers[slot as usize].is_complete() {
+            self.complete(now, slot, machine, window);
+        } else {
+            self.arm_receiver(slot, machine);
+        }
+    }
+
+    /// An ACK: of data at a sender, of a SYN-ACK at the receiver of a flow without bytes.
+    fn on_ack(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let slot = packet.slot;
+        if let Some(sender) = self.sender(slot, packet.flow) {
+            sender.on_ack(now, packet);
+            self.after_change(now, slot, machine, window);
+        } else if let Some(receiver) = self.receiver(slot, packet.flow)
+            && receiver.is_complete()
+        {
+            self.complete(now, slot, machine, window);
+        }
+    }
+
+    /// All bytes of a flow have arrived.
+    fn complete(
+        &mut self,
+        now: Time,
+        slot: u32,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let receiver = &self.receivers[slot as usize];
+        if window.plan.config.host.tcp.fin && !receiver.spec.is_pooled() {
+            let fin =
+                self.receiver_packet(Kind::Fin, slot, receiver.reply(), machine.id, window.plan);
+            self.reply(now, fin, machine, window);
+        }
+        let log = &mut *window.log;
+        let receiver = self.receivers.remove(slot as usize);
+        log.flows.push(receiver.end(Some(now)));
+        if receiver.spec.recorded {
+            let delivered = receiver.delivered_bytes();
+            log.receiver_series.push((now, receiver.flow, delivered));
+        }
+        machine.end_flow(now, receiver.flow, Ending::Delivered, log);
     }
 }
