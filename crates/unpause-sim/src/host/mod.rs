@@ -33,6 +33,7 @@ pub mod prefetch;
 mod ranks;
 mod receivers;
 mod senders;
+mod slabs;
 mod state;
 mod tcp;
 mod timer;

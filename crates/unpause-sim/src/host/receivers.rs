@@ -10,7 +10,7 @@ use super::flow::grants::{Credits, entropy};
 use super::flow::receiver::Receiver;
 use super::flow::selective::{self, Reassemblies, if_selective};
 use super::machine::Machine;
-use super::state::{reserve_first, show_all};
+use super::slabs::{reserve_first, show_all};
 use super::timer::Timer;
 use crate::config::AckPriority;
 use crate::engine::heap::Heap;

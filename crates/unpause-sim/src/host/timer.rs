@@ -1,7 +1,7 @@
-//! What timers of a host are for, and how an entry of [`Host::timers`](super::Host) says so.
+//! The timers of a host, and their encoding in the entries of [`Machine::timers`](super::machine::Machine).
 //!
-//! An entry has 32 bits for that, its payload: 4 for the kind and 28 for which one of it. So there are up to 16 kinds, of
-//! which 11 are in use, and 2^28 slots, which are more than the memory of a machine holds flows at one host.
+//! An entry has a payload of 32 bits: 4 for the kind of timer and 28 for its number. So there are up to 16 kinds (11 are in use) and
+//! 2^28 slots, more than the flows at one host that fit into memory.
 //!
 //! Entries are ordered by time, then key, then payload. Therefore the numbers of kinds are part of the model: timers of one
 //! flow that are due at the same time run in the order of [`Timer`].
@@ -38,7 +38,7 @@ pub(super) enum Timer {
     CreditUpdate { nic: PortId },
     /// The pacer of credits may send a pull. Its key comes after every flow.
     Pull,
-    /// The first notification of those that arrived takes effect.
+    /// The first notification that has arrived takes effect.
     Notification,
     /// Of a TCP connection: the slot of its sender.
     TcpSender(u32),
@@ -66,13 +66,13 @@ pub(super) enum BufferTimer {
 }
 
 impl Timer {
-    /// An entry for it.
+    /// An entry for this timer.
     #[inline(always)]
     pub fn entry(self, due: Time, key: u32) -> Entry {
         Entry::new(due, key, self.encode())
     }
 
-    /// What an entry is for.
+    /// The timer of an entry.
     #[inline(always)]
     pub fn of(entry: Entry) -> Self {
         Self::decode(entry.payload())

@@ -1,4 +1,4 @@
-//! What flows of a host wait for while its NIC is paused. Used only where causes are recorded.
+//! The time that flows of a host wait while its NIC is paused. Used only where causes are recorded.
 
 use slab::Slab;
 use unpause_protocols::units::{Rate, Time};
@@ -54,7 +54,7 @@ pub(super) fn note_go(
     }
 }
 
-/// What flows have waited for at a NIC.
+/// Takes the records of the pauses of a NIC.
 pub(super) fn take_waits(nic: &mut Nic, plan: &Plan<'_>) -> impl Iterator<Item = Egress> {
     let ((node, port), classes) = (plan.ports.place(nic.port), &plan.classes);
     let held = std::mem::take(&mut nic.waits).into_iter().zip(0..);
@@ -80,7 +80,9 @@ impl Waiting {
         let rates = [
             Some(sender.rate()),
             sender.offered,
-            sender.window.and_then(|it| it.rate(sender.rate(), packet)),
+            sender
+                .window
+                .and_then(|window| window.rate(sender.rate(), packet)),
         ];
         Self {
             flow: sender.flow,

@@ -1,22 +1,22 @@
-//! What an acknowledgement says to the sender of its flow.
+//! The content of acknowledgements for the sender of their flow.
 
 use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::units::Time;
 
-/// What an acknowledgement says beside its number.
+/// The content of an acknowledgement, except its number.
 #[derive(Clone, Copy, Debug)]
 pub struct AckInfo<'a> {
     /// The round trip, if it measures one.
     pub rtt: Option<Time>,
     /// Its packet was marked.
     pub ce: bool,
-    /// What switches have written into its packet.
+    /// Records that switches have written into its packet.
     pub hops: &'a [Hop],
     /// PINT's code in its packet.
     pub digest: Option<u16>,
 }
 
-/// What the NAK of a trimmed packet says.
+/// The content of the NAK of a trimmed packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Trim {
     /// All packets before this one have arrived.

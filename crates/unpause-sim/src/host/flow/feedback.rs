@@ -11,7 +11,7 @@ use super::selective::Recovery;
 use super::sender::Sender;
 
 impl Sender {
-    /// Packets before `seq` have arrived, of which its law need not hear.
+    /// Packets before `seq` have arrived; its law does not need to know.
     #[inline]
     pub fn on_silent_ack(&mut self, now: Time, seq: u32, mut recovery: Recovery<'_>) {
         recovery.on_ack(&mut self.recovery, now, Feedback::cumulative(seq));
@@ -125,7 +125,7 @@ impl Sender {
         let of_law = self.law.window().unwrap_or(u64::MAX) / u64::from(self.packet_bytes);
         let own = self
             .window
-            .map_or(u64::MAX, |it| it.packets(self.law.rate()));
+            .map_or(u64::MAX, |window| window.packets(self.law.rate()));
         let packets = of_law.min(own).clamp(1, u64::from(u32::MAX));
         recovery.open_window(&mut self.recovery, packets as u32);
     }

@@ -6,10 +6,11 @@ use crate::engine::batch::FlowStart;
 use crate::plan::Plan;
 use crate::traffic::{Ending, Following, Matching};
 
-/// The flows of a host that wait, and those that they wait for.
+/// Flows of a host that wait, and those that they wait for.
 ///
-/// `Host::wait_for` adds a flow before the run begins. `Host::watch` tells of a flow that others wait for: at its receiver
-/// before its first packet, at its sender when it starts. `Host::ended` starts what has waited for the last flow to end.
+/// The host's agenda adds flows before the run begins. It [watches](Self::watched) for the end of a flow that others wait for: at its
+/// receiver from before its first packet on, at its sender from its start on. [`Self::end`] releases the flows that have waited for
+/// the last flow to end.
 #[derive(Debug, Default)]
 pub struct Waiting {
     gates: Vec<Gate>,
@@ -19,14 +20,14 @@ pub struct Waiting {
     after: BTreeMap<(u16, Ending, Option<u32>), Vec<usize>>,
     /// Active flows that others wait for: their entry, and position in it.
     pub watched: BTreeMap<(u32, Ending), (u16, u32)>,
-    /// Whoever drives the run waits for flows of this entry.
+    /// The program that drives the run waits for flows of this entry.
     pub driven: Option<u16>,
 }
 
 /// Flows that start together.
 #[derive(Debug)]
 pub struct Gate {
-    /// So many flows have to end.
+    /// Flows that have yet to end.
     left: u32,
     pub flows: Vec<FlowStart>,
 }
@@ -58,7 +59,7 @@ impl Waiting {
         &mut self.gates[gate]
     }
 
-    /// The flows that waited for nothing but the end of this one, the one at that place of its entry.
+    /// The flows that waited only for the end of this flow, number `number` of its entry.
     pub fn end(&mut self, (entry, number): (u16, u32), ending: Ending) -> Vec<FlowStart> {
         let mut released = Vec::new();
         for number in [None, Some(number)] {

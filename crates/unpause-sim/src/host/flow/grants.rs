@@ -1,4 +1,4 @@
-//! What a receiving host grants: its pacer of credits, and which flow is which there.
+//! The credits that a receiving host grants: its pacer, and the numbers of flows there.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,10 @@ pub fn most_credit(
     let of_path = || PathOf::between(src, dst, source_port, plan).map(|path| path.rtt);
     let rtt = credits.base_rtt.or_else(of_path).unwrap_or(USUAL_RTT);
     let links = plan.ports.transmitters_of(src).iter();
-    let rate = links.map(|it| it.speed.rate()).max().unwrap_or(Rate::ZERO);
+    let rate = links
+        .map(|link| link.speed.rate())
+        .max()
+        .unwrap_or(Rate::ZERO);
     let bytes = rate.bytes_in(rtt).min(MOST_CREDIT);
     Some((rtt, (bytes + bytes / 2).min(MOST_CREDIT)))
 }
@@ -49,7 +52,7 @@ impl Flows for Granted {
     }
 }
 
-/// What a host grants to the flows that come to it.
+/// The credits that a host grants to the flows that come to it.
 #[derive(Debug)]
 pub struct Credits {
     pacer: Pacer,
@@ -62,7 +65,7 @@ pub struct Credits {
     numbers: Vec<u32>,
     /// Numbers of flows that have ended, which the pacer may still have in its lists.
     ended: VecDeque<u32>,
-    /// Of its entries among the timers, the one due then counts.
+    /// The time of the timer that counts; other entries among the timers are out of date.
     pub timer_at: Time,
     /// Pulls so far.
     pub pulls: u32,
@@ -121,7 +124,7 @@ impl Credits {
     /// The number of the pacer for the flow in `slot`.
     fn number(&self, slot: u32) -> Option<u32> {
         let number = self.numbers.get(slot as usize).copied();
-        number.filter(|it| *it != NOBODY)
+        number.filter(|number| *number != NOBODY)
     }
 
     /// The flow at the receiver in `slot` is complete.
@@ -159,7 +162,7 @@ impl Credits {
     /// credit whatever that is.
     pub fn take_target(&mut self, now: Time, slot: u32, packet: &mut Packet, asks: bool) {
         let number = self.number(slot);
-        let near = number.map_or(0, |it| self.flows.0[it as usize].granted());
+        let near = number.map_or(0, |number| self.flows.0[number as usize].granted());
         let target = packet.take_target(near);
         if let Some(number) = number {
             let flows = &mut self.flows;

@@ -15,7 +15,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// What is on a wire, with `framing` bytes for each frame.
+    /// Bytes on a wire, with `framing` bytes for each frame.
     pub fn frames(&self, framing: u64) -> Frames {
         Frames {
             full: u64::from(self.packets) - 1,

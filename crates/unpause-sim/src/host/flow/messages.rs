@@ -8,8 +8,8 @@ use super::selective::Recovery;
 use super::sender::{Carries, Sender};
 
 impl Sender {
-    /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, each ACK is looked
-    /// at: a rank is told of each message that has been acknowledged, or selective repeat continues with another one.
+    /// Becomes the sender of a connection, which has nothing to send yet. If it `tells`, each ACK is examined: an acknowledged message
+    /// is reported to its rank, or selective repeat continues with another message.
     pub fn open_for_messages(&mut self, tells: bool) {
         self.carries = Carries::Messages;
         self.tells = tells;

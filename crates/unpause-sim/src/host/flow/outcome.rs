@@ -1,4 +1,4 @@
-//! What is recorded of a sender at its end, and what it waits for if it is left at the end of the run.
+//! Records of senders at their end, and what those wait for that are left at the end of the run.
 
 use unpause_protocols::units::Time;
 
@@ -7,7 +7,7 @@ use crate::engine::log::SenderEnd;
 use crate::outcome::results::Stuck;
 
 impl Sender {
-    /// What is to be said of it at the end, if anything.
+    /// Its record at the end, if it has any.
     pub fn end(&self, stuck: Option<Stuck>) -> Option<SenderEnd> {
         let happened = self.retransmitted + self.timeouts + self.notifications > 0;
         let acknowledged = Some(self.acknowledged_at).filter(|at| !at.is_never());

@@ -1,8 +1,8 @@
 //! Messages that a connection of a job has to send, one after the other: a stream of packets.
 //!
 //! The flow of a connection ends, as its loss recovery sees it, with the message that is being sent; when the last packet
-//! of that has left, it continues with the next. A NAK or a timeout takes it back to the message that the missing packet is of.
-//! Under selective repeat it is that of the next packet, whenever another one may be next.
+//! of that has left, it continues with the next. A NAK or a timeout takes it back to the message that has the missing packet.
+//! Under selective repeat it is the message of the next packet, whenever another one may be next.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use unpause_protocols::state_visitor::Show;
 #[show(pub fn show(flow: u32))]
 pub struct Posted {
     #[show(same = messages.len())]
-    #[show(by = messages.iter_mut().for_each(|it| it.show(flow, visitor)))]
+    #[show(by = messages.iter_mut().for_each(|message| message.show(flow, visitor)))]
     pub messages: VecDeque<Message>,
     /// The place of the one being sent: behind the last one, when all have been sent.
     #[show(same)]
@@ -35,20 +35,23 @@ pub struct Message {
     /// One more than the number of its last packet.
     #[show(by = visitor.end(flow, end))]
     pub end: u32,
-    /// Bytes of the frame of that.
+    /// Bytes of its last frame.
     #[show(same)]
     pub last_bytes: u16,
 }
 
 impl Posted {
-    /// The place of the message that packet `number` is of; behind the last one, if that is not posted.
+    /// The place of the message that has packet `number`; behind the last one if that is not posted.
     pub fn place_of(&self, number: u32) -> usize {
-        self.messages.partition_point(|it| it.end <= number)
+        self.messages
+            .partition_point(|message| message.end <= number)
     }
 
     /// Forgets messages that have been acknowledged up to packet `number`; answers how many.
     pub fn forget(&mut self, number: u32) -> usize {
-        let over = self.messages.partition_point(|it| it.end <= number);
+        let over = self
+            .messages
+            .partition_point(|message| message.end <= number);
         self.messages.drain(..over);
         self.at = self.at.saturating_sub(over);
         self.acknowledged += over as u32;

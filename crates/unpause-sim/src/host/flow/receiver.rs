@@ -18,13 +18,13 @@ pub struct Receiver {
     /// Flow.
     #[show(same = u64::from(*flow) << 32 | u64::from(*sender_slot))]
     pub flow: u32,
-    /// Its place in the sender's table, once a packet has told it.
+    /// Its slot at the sender, known from its first packet on.
     #[show(skip = "shown with `flow`")]
     pub sender_slot: u32,
-    /// What it makes of its packets.
+    /// The state of its loss recovery.
     #[show(by = recovery.show(*flow, visitor))]
     pub recovery: numbers::Receiver,
-    /// Of its entries among the timers, the one due then counts.
+    /// The time of the timer that counts; other entries of the flow among the timers are out of date.
     #[show(time)]
     pub timer_at: Time,
     /// Its notification point.
@@ -40,7 +40,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A flow of which nothing has arrived.
+    /// A flow before its first packet.
     pub fn new(flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> Self {
         Self {
             flow,
@@ -74,18 +74,18 @@ impl Receiver {
     pub fn extra_delay(&self) -> Time {
         self.spec.extra_delay.time()
     }
-    /// Payload bytes delivered: in order, but for datagrams.
+    /// Payload bytes delivered: in order, except datagrams.
     pub fn delivered_bytes(&self) -> u64 {
         let full = u64::from(self.recovery.expected()) * u64::from(self.payload_bytes);
         let bytes = full - self.short_bytes;
         self.spec.size_bytes.map_or(bytes, |size| size.min(bytes))
     }
-    /// A message of a connection has come.
+    /// Counts a message of a connection, which has arrived.
     pub fn count_message(&mut self, bytes: u64, plan: &Plan<'_>) {
         let packets = Layout::of(Some(bytes), plan).packets;
         self.short_bytes += u64::from(packets) * u64::from(self.payload_bytes) - bytes;
     }
-    /// What is to be said of it at the end.
+    /// Its record at the end.
     pub fn end(&self, completed: Option<Time>) -> FlowEnd {
         FlowEnd {
             id: self.flow,

@@ -1,4 +1,4 @@
-//! RoCE flows that give up: what a host knows of timeouts in a row, where `retry_count` limits them.
+//! RoCE flows that give up: timeouts in a row, where `retry_count` limits them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use crate::engine::log::SenderEnd;
 use crate::plan::Plan;
 
-/// The flow of a sender that has given up and is not forgotten yet: no packet is of it.
+/// The flow of a sender that has given up and is not forgotten yet. No packet has this number.
 pub const NOBODY: u32 = u32::MAX;
 
 /// Timeouts in a row of a host's flows.
@@ -21,7 +21,7 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// Those of a host, if flows give up.
+    /// The retries of a host, if flows give up.
     pub fn of(plan: &Plan<'_>) -> Option<Box<Self>> {
         Some(Box::new(Self {
             most: plan.config.host.retry_count?,
@@ -30,7 +30,7 @@ impl Retries {
         }))
     }
 
-    /// Flow `flow`, of which `acknowledged` packets are, has timed out; true if that was once too often.
+    /// A flow has timed out after this many `acknowledged` packets. True if it has now timed out too often.
     pub fn count(&mut self, flow: u32, acknowledged: u32) -> bool {
         let (at, timeouts) = self.in_a_row.entry(flow).or_insert((acknowledged, 0));
         *timeouts = if *at == acknowledged {

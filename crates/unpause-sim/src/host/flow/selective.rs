@@ -72,7 +72,7 @@ fn put<T>(list: &mut Vec<Option<T>>, place: usize, it: T) {
 /// The highest rate at which a flow can leave a host: that of its fastest link, or of all of them if flows are sprayed.
 fn fastest(src: NodeId, plan: &Plan<'_>) -> Rate {
     let links = plan.ports.transmitters_of(src).iter();
-    let rates = links.map(|it| it.speed.rate());
+    let rates = links.map(|link| link.speed.rate());
     match plan.config.host.sprays() {
         true => Rate::from_bps(rates.map(Rate::as_bps).sum()),
         false => rates.max().unwrap_or(Rate::ZERO),

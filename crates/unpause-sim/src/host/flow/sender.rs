@@ -24,11 +24,11 @@ pub enum Pace {
     Idle,
     /// In the round-robin of its class.
     Ready,
-    /// Waits for its rate limiter; of its entries in the heap, the one due then counts.
+    /// Waits for its rate limiter until then; other entries of the flow in the heap are out of date.
     Until(#[show(time)] Time),
 }
 
-/// What a sender sends.
+/// The content that a sender carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
     /// A flow, whose losses are repaired.
@@ -64,7 +64,7 @@ pub struct Sender {
     /// The rate limiter allows the next packet then.
     #[show(time)]
     pub next_start: Time,
-    /// Of its entries among the timers, the one due then counts.
+    /// The time of the timer that counts; other entries of the flow among the timers are out of date.
     #[show(time)]
     pub timer_at: Time,
     // Which packets are to be acknowledged.
@@ -77,15 +77,15 @@ pub struct Sender {
     /// An ACK may change its rate or its window.
     #[show(skip)]
     pub hears_acks: bool,
-    /// What it sends may change its rate or its window, or what its law will do.
+    /// A packet that it sends may change its rate, its window or the state of its law.
     #[show(refuse_if = *hears_sent)]
     pub hears_sent: bool,
     #[show(skip = "shown with `silent_since`")]
     pub burst_over: bool,
-    /// What it sends.
+    /// The content that it carries.
     #[show(refuse_if = *carries == Carries::Datagrams)]
     pub carries: Carries,
-    /// A rank is told of each message that has been acknowledged.
+    /// Each acknowledgement of a message is reported to its rank.
     #[show(skip)]
     pub tells: bool,
     #[show(skip)]
@@ -106,7 +106,7 @@ pub struct Sender {
     /// Bytes put on the wire.
     #[show(total)]
     pub sent_bytes: u64,
-    /// What the rate limiter releases at once: a packet, or a burst.
+    /// The unit that the rate limiter releases at once: a packet, or a burst.
     #[show(time)]
     pub burst_start: Time,
     #[show(same)]
@@ -129,7 +129,7 @@ pub struct Sender {
     pub spaced_bytes: u64,
     #[show(same)]
     pub spacing: Time,
-    // What the next change touches.
+    // Fields that the next change touches.
     /// That of its law, or the flow's limit if that is less.
     #[show(same)]
     pub rate: Rate,
@@ -137,11 +137,11 @@ pub struct Sender {
     pub limit: Rate,
     #[show(skip)]
     pub speed: LinkSpeed,
-    // A law that learns of what goes and comes moves on as nobody knows; another one has not been told anything if there was
-    // no loss, no notification, and no timer of its own.
+    // A law that hears of packets and acknowledgements cannot be extrapolated. Another law is unchanged if there was no loss, no
+    // notification and no timer of its own.
     #[show(refuse_if = law.hears_acks())]
     pub law: CongestionControl,
-    // What few packets touch.
+    // Fields that few packets touch.
     /// Packets sent again.
     #[show(same = *retransmitted + *timeouts + *notifications)]
     pub retransmitted: u64,
@@ -367,9 +367,10 @@ impl Sender {
     #[cold]
     fn sent_again(&mut self, flags: u8, nic: NicModel) -> u8 {
         self.retransmitted += 1;
-        match self.is_silent() && nic == NicModel::Hpcc {
-            true => flags & !ACK_REQUEST | MEASURE,
-            false => flags,
+        if self.is_silent() && nic == NicModel::Hpcc {
+            flags & !ACK_REQUEST | MEASURE
+        } else {
+            flags
         }
     }
 
@@ -393,8 +394,8 @@ impl Sender {
         self.burst_start.as_ps() + before
     }
 
-    /// What becomes of the stamp and the bits of a packet for whose law switches write: it has the place of their
-    /// records, or room for a code.
+    /// The stamp and the bits of a packet for whose law switches write: the stamp has the place of their records, or room for a
+    /// code.
     #[inline(never)]
     pub fn ask<R: Rng>(
         &self,
@@ -411,8 +412,8 @@ impl Sender {
         }
     }
 
-    /// A packet goes of those that the source makes at `interval`. What it could not send meanwhile is lost
-    /// to the source, but for one packet.
+    /// A packet leaves of a source that makes one in each `interval`. Packets that it could not send in time are lost, except the
+    /// last one.
     #[cold]
     fn take_offered(&mut self, now: Time, interval: Time) {
         self.available = self.available.max(now.saturating_sub(interval)) + interval;

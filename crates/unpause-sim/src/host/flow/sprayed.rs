@@ -19,7 +19,7 @@ pub struct Sprayed {
     values: Box<[u16]>,
     /// Packets before this one have been sent.
     sent: u32,
-    /// Timeouts of which the law has been told.
+    /// Timeouts that have been reported to the law.
     timeouts: u64,
     /// The NIC by which its last packet has left.
     nic: Option<PortId>,
@@ -107,7 +107,7 @@ impl Sprayed {
     }
 }
 
-/// The number of the packet that was trimmed, of which a NAK tells.
+/// The number of the trimmed packet that a NAK reports.
 pub fn trimmed_number(nak: &Packet) -> u32 {
     nak.seq.wrapping_add(nak.aux >> 16)
 }

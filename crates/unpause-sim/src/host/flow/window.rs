@@ -34,7 +34,7 @@ impl HostWindow {
         })
     }
 
-    /// What a flow can send at, a window of packets of `packet_bytes` for each round trip of an empty path.
+    /// The rate of a flow that sends one window of packets of `packet_bytes` in each round trip of an empty path.
     pub fn rate(&self, rate: Rate, packet_bytes: u64) -> Option<Rate> {
         let rtt = self.rtt.filter(|rtt| *rtt > Time::ZERO)?;
         let bits = u128::from(8 * self.packets(rate) * packet_bytes);
@@ -55,7 +55,7 @@ impl HostWindow {
     }
 }
 
-/// What HPCC's simulator knows of a way before a flow starts.
+/// A path as HPCC's simulator knows it before a flow starts.
 #[derive(Clone, Copy, Debug)]
 pub struct PathOf {
     /// Of the longest path that packets may take: propagation there and back, and the payload of a full packet over every link, each in whole
@@ -100,7 +100,7 @@ impl PathOf {
     }
 }
 
-/// What the law of a flow is told of its way.
+/// The path of a flow as its law knows it.
 pub fn path_of(
     law: &congestion_control::Config,
     spec: &FlowSpec,

@@ -10,8 +10,8 @@ use crate::link::end::End;
 /// The flows of such a NIC.
 ///
 /// The host [adds](Self::add) a flow when it starts. When the port is free and nothing more urgent waits, it asks for the
-/// [next](Self::next) one, forgets the flows that the search found to be over, and sends a packet of the one that was found. If
-/// there was none, the NIC sleeps until [`wake`](Self::wake), or until something happens to a flow.
+/// [next](Self::next) flow, sends a packet of it, and forgets the flows that are over. If there is none, the NIC sleeps until
+/// [`wake`](Self::wake), or until something happens to a flow.
 #[derive(Debug, Default)]
 pub struct FlowList {
     /// Slots of senders in the order of their starts.
@@ -84,9 +84,9 @@ impl FlowList {
         self.slots.retain(|slot| !is_gone(*slot));
     }
 
-    /// When a NIC whose port is free, and which has found nothing to send, looks again. The timer is set to the first flow that
-    /// has something left, if it does not run. It does not wake the NIC for a flow that could send already: that one waits for
-    /// its window, or for the end of a PAUSE.
+    /// When a NIC looks again whose port is free and whose flows may not send. The timer, if it does not run, is set to the first
+    /// flow that has packets left. It does not wake the NIC for a flow that could send already: that one waits for its window, or for
+    /// the end of a PAUSE.
     pub fn wake(&mut self, now: Time, senders: &Slab<Sender>) -> Time {
         if self.timer_at <= now {
             let listed = self.slots.iter().map(|slot| &senders[*slot as usize]);
@@ -94,9 +94,10 @@ impl FlowList {
             let first = left.map(|sender| sender.next_start).min();
             self.timer_at = first.unwrap_or(now);
         }
-        match self.timer_at > now {
-            true => self.timer_at,
-            false => Time::NEVER,
+        if self.timer_at > now {
+            self.timer_at
+        } else {
+            Time::NEVER
         }
     }
 

@@ -1,6 +1,6 @@
-//! What stands in the round-robin of a class, and behind rate limiters.
+//! The items of the round-robin of a class, and of the heap behind rate limiters.
 //!
-//! There it takes 32 bits, a [`Handle`]: room for 2^31 RoCE flows at a host and 2^30 TCP connections. Flows that rate limiters
+//! An item takes 32 bits there, a [`Handle`]: room for 2^31 RoCE flows at a host and 2^30 TCP connections. Flows that rate limiters
 //! hold back until the same time go by flow, then by handle.
 
 use unpause_protocols::state_visitor::{Same, StateVisitor};
@@ -15,16 +15,16 @@ const CLASS: u32 = 1 << 30;
 /// Together with both: not TCP's replies of the class, but RoCE's.
 const ACKS: u32 = 1 << 29;
 
-/// What may get its turn at the NIC.
+/// An item that gets its turn at the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Item {
     /// A RoCE flow: the slot of its sender.
     Roce(u32),
     /// A TCP connection: the slot of its sender.
     Tcp(u32),
-    /// What waits in TCP's FIFO of a class.
+    /// Packets that wait in TCP's FIFO of a class.
     Replies(u8),
-    /// ACKs and NAKs of RoCE that wait in a class. They go by no rate limiter.
+    /// ACKs and NAKs of RoCE that wait in a class. No rate limiter applies to them.
     Acks(u8),
 }
 
@@ -58,7 +58,7 @@ impl Item {
 }
 
 impl Handle {
-    /// What it stands for.
+    /// The item that it stands for.
     #[inline(always)]
     pub const fn item(self) -> Item {
         if self.0 & OTHER == 0 {

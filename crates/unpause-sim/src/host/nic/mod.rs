@@ -31,12 +31,12 @@ use item::{Handle, Item};
 use receive_buffer::{Line, ReceiveBuffer};
 use shares::Shares;
 
-/// What there is of each class.
+/// A class of a NIC.
 #[derive(Debug, Default, Show)]
 pub struct Class {
     #[show(nested)]
     pub counters: Counters,
-    /// What may send, in turn.
+    /// Items that may send, in turn.
     #[show(same = ready.len())]
     #[show(by = ready.iter().for_each(|handle| handle.show_same(visitor)))]
     pub ready: VecDeque<Handle>,
@@ -75,7 +75,7 @@ pub struct Nic {
     pub control: Ring,
     #[show(nested)]
     pub classes: Vec<Class>,
-    // What few packets touch.
+    // Fields that few packets touch.
     /// ACKs and NAKs that share the classes of data, by class; [`Acks`](super::item::Item::Acks) stands for them among
     /// flows that may send.
     #[show(nested)]
@@ -89,13 +89,13 @@ pub struct Nic {
     /// Its RoCE flows, if it is that of HPCC's simulator.
     #[show(skip = "see `in_list`")]
     pub list: FlowList,
-    /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
+    /// By class, when the PAUSE that last stopped it had left the switch; empty if causes are not recorded.
     #[show(refuse_if = !stopped_by.is_empty())]
     pub stopped_by: Vec<Time>,
-    /// What flows have waited for.
+    /// The pauses that flows have waited for.
     #[show(skip = "grows only where `stopped_by` is kept")]
     pub waits: Vec<HeldBack>,
-    /// What a slow host has not taken yet of what came by it.
+    /// Packets that have arrived and that a slow host has not taken yet.
     #[show(refuse_if = buffer.is_some())]
     pub buffer: Option<Box<ReceiveBuffer>>,
 }
@@ -488,6 +488,7 @@ impl Nic {
     }
 }
 
+/// What a class has sent.
 #[derive(Clone, Copy, Debug, Default, Show)]
 pub struct Counters {
     #[show(total)]

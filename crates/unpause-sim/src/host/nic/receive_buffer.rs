@@ -92,7 +92,7 @@ impl ReceiveBuffer {
         };
         let config = match slow {
             Some(slow) => slow.clone(),
-            None if storms.iter().any(|it| it.is_at(host, nic)) => never_slow(),
+            None if storms.iter().any(|storm| storm.is_at(host, nic)) => never_slow(),
             None => return None,
         };
         let frame = u64::from(plan.config.largest_frame_bytes());

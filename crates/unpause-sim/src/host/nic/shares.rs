@@ -44,8 +44,7 @@ impl Shares {
         }))
     }
 
-    /// The class to send from, out of the `eligible`, of which there is one at least; `sent` says how many bytes have
-    /// left of each.
+    /// The class to send from, out of at least one that is `eligible`. `sent`: the bytes that each class has sent.
     pub fn pick(&mut self, eligible: u8, sent: impl Fn(usize) -> u64) -> usize {
         for class in 0..CLASSES {
             if self.weights[class] > 0 {

@@ -23,7 +23,7 @@ use crate::routing::Direction;
 
 /// The job that has `group` as its entry.
 fn job_of(group: u16, plan: &Plan<'_>) -> Option<usize> {
-    plan.config.jobs.iter().position(|it| it.entry == group)
+    plan.config.jobs.iter().position(|job| job.entry == group)
 }
 
 impl Ranks {
@@ -260,7 +260,7 @@ impl Ranks {
         let order = self.orders.entry(key).or_default();
         order.put(number, (mark, came));
         while let Some((slice, record)) = self.orders.entry(key).or_default().take() {
-            let record = record.map(|it| MessageEnd {
+            let record = record.map(|record| MessageEnd {
                 received: now,
                 ..it
             });

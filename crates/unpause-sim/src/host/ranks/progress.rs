@@ -1,4 +1,4 @@
-//! A rank that runs a program: how far it has come.
+//! The progress of a rank that runs a program.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,7 +11,7 @@ const READY: u32 = u32::MAX - 1;
 /// In [`Progress::left`]: a receive whose message has not come.
 const WAITING: u32 = u32::MAX;
 
-/// How far a rank has come in an iteration of its program.
+/// The progress of a rank in an iteration of its program.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// By operation, what it still waits for, or [`READY`], or [`WAITING`].
@@ -57,7 +57,8 @@ impl Progress {
     pub fn begin(&mut self, program: &Program, rank: u32) {
         let operations = program.of_rank(rank);
         self.left.clear();
-        self.left.extend(operations.iter().map(|it| it.requires));
+        self.left
+            .extend(operations.iter().map(|operation| operation.requires));
         self.open = operations.len();
         let ready = operations
             .iter()
@@ -113,16 +114,17 @@ impl Progress {
     /// An operation comes to its stream.
     pub fn queue(&mut self, program: &Program, rank: u32, at: u32) {
         self.queued += 1;
-        let order = match program.is_by_number() {
-            true => 0,
-            false => self.queued,
+        let order = if program.is_by_number() {
+            0
+        } else {
+            self.queued
         };
         let stream = program.of_rank(rank)[at as usize].stream;
         let stream = self.streams.entry(stream).or_default();
         stream.ready.insert((order, at));
     }
 
-    /// What a stream computes now, if it is idle.
+    /// The operation that a stream computes now, if it is idle.
     pub fn take_next(&mut self, now: Time, stream: u8) -> Option<u32> {
         let stream = self.streams.entry(stream).or_default();
         if stream.busy {
@@ -193,7 +195,7 @@ impl Progress {
         Some(send)
     }
 
-    /// So many messages of a connection have been acknowledged since the beginning; ends their sends.
+    /// `all` messages of a connection have been acknowledged since the beginning: ends their sends.
     pub fn acknowledge(
         &mut self,
         now: Time,

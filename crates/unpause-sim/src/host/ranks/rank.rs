@@ -1,4 +1,4 @@
-//! A rank: where it is in its job, and what it waits for.
+//! A rank: its position in its job, and what it waits for.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,7 +27,7 @@ pub struct Rank {
     pub(super) computed: Time,
     /// When it began the collective operation of its phase.
     pub(super) joined: Time,
-    /// Where it is in its program, if it runs one.
+    /// Its progress in its program, if it runs one.
     pub progress: Progress,
     pub lanes: Vec<Lane>,
     /// Lanes that have not come to their end.
@@ -45,7 +45,7 @@ pub struct Rank {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lane {
     pub step: u32,
-    /// What the rank waits for in this step.
+    /// Messages and acknowledgements that the rank waits for in this step.
     pub left: u32,
     /// Bytes that it has received in this step and has to reduce.
     pub reduces: u64,
@@ -142,15 +142,15 @@ impl Rank {
         let exchange = plan.config.jobs[self.job].phases[self.phase as usize]
             .collective
             .as_ref();
-        let taking_part = exchange.filter(|it| it.place(self.number).is_some());
-        let lanes = taking_part.map_or(0, |it| it.collective.lanes());
+        let taking_part = exchange.filter(|exchange| exchange.place(self.number).is_some());
+        let lanes = taking_part.map_or(0, |part| part.collective.lanes());
         self.lanes.clear();
         self.lanes.resize(lanes as usize, Lane::default());
         self.running = lanes as usize;
         lanes
     }
 
-    /// A lane has come to its end: what is told of its channel, if there are several.
+    /// A lane has come to its end: records its channel, if there are several.
     pub fn end_lane(&mut self, now: Time, lane: u32, (plan, log): (&Plan<'_>, &mut Log)) {
         self.running -= 1;
         let job = &plan.config.jobs[self.job];
@@ -167,7 +167,7 @@ impl Rank {
         }
     }
 
-    /// What has ended of the collective operations of its program.
+    /// Records the collective operations of its program that have ended.
     pub fn record_operations(&mut self, plan: &Plan<'_>, log: &mut Log) {
         let entry = plan.config.jobs[self.job].entry;
         for (span, start, end) in self.progress.taken.drain(..) {
@@ -180,7 +180,7 @@ impl Rank {
     pub fn end_phase(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) -> bool {
         let job = &plan.config.jobs[self.job];
         let exchange = job.phases[self.phase as usize].collective.as_ref();
-        if let Some(group) = exchange.and_then(|it| it.group_of(self.number)) {
+        if let Some(group) = exchange.and_then(|exchange| exchange.group_of(self.number)) {
             let key = (job.entry, self.iteration, self.phase, group, None);
             log.collectives.add(key, Taken::of_one(self.joined, now));
         }
@@ -239,7 +239,7 @@ impl Rank {
             return None;
         }
         let exchange = job.phases[self.phase as usize].collective.as_ref();
-        let slices = exchange.map_or(1, |it| it.collective.slices);
+        let slices = exchange.map_or(1, |exchange| exchange.collective.slices);
         let lane = connection.channel * slices + slice;
         let waiting = &mut self.lanes[lane as usize];
         waiting.left -= 1;
@@ -251,7 +251,10 @@ impl Rank {
         let computes = self.lanes[lane as usize].computes;
         self.computed += computes;
         let phase = &plan.config.jobs[self.job].phases[self.phase as usize];
-        let rate = phase.collective.as_ref().and_then(|it| it.reduce_rate);
+        let rate = phase
+            .collective
+            .as_ref()
+            .and_then(|collective| collective.reduce_rate);
         let bytes = self.lanes[lane as usize].reduces;
         computes
             + rate.map_or(Time::ZERO, |rate| match bytes {

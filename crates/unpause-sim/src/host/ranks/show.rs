@@ -23,7 +23,7 @@ impl Ranks {
             room: _,
         } = self;
         let jobs = &plan.config.jobs;
-        if ranks.iter().any(|it| !jobs[it.job].may_repeat()) {
+        if ranks.iter().any(|rank| !jobs[rank.job].may_repeat()) {
             return visitor.refuse();
         }
         for rank in &mut *ranks {
@@ -53,11 +53,11 @@ impl Ranks {
         }
         let mut timers = std::mem::take(&mut self.timers).into_vec();
         timers.sort_unstable_by_key(|Reverse((at, set, ..))| (*at, *set));
-        let mut order: Vec<u64> = timers.iter().map(|it| it.0.1).collect();
+        let mut order: Vec<u64> = timers.iter().map(|timer| timer.0.1).collect();
         order.sort_unstable();
         for Reverse((at, set, rank, due)) in &mut timers {
             visitor.time(at);
-            visitor.same(order.partition_point(|it| *it < *set) as u64);
+            visitor.same(order.partition_point(|earlier| *earlier < *set) as u64);
             visitor.same(*rank as u64);
             due.show(visitor);
         }
@@ -91,7 +91,7 @@ impl Rank {
         visitor.same((*running as u64) << 32 | lanes.len() as u64);
         stepped.show_total(visitor);
         let exchange = job.phases[*phase as usize].collective.as_ref();
-        let of_group = exchange.and_then(|it| Some((it, it.group_of(*number)?)));
+        let of_group = exchange.and_then(|exchange| Some((exchange, exchange.group_of(*number)?)));
         for (at, lane) in (0..).zip(lanes) {
             let Lane {
                 step,
@@ -105,7 +105,7 @@ impl Rank {
             });
             visitor.step(step, last);
             visitor.same(u64::from(*left));
-            if exchange.is_some_and(|it| it.reduce_rate.is_some()) {
+            if exchange.is_some_and(|exchange| exchange.reduce_rate.is_some()) {
                 visitor.same(*reduces);
             }
             visitor.same(computes.as_ps());
@@ -158,7 +158,8 @@ impl Incoming {
 /// The last step that is like this one, as the receiver of a connection sees it.
 fn last_alike(job: &Job, phase: u32, connection: &Connection, step: u32) -> u32 {
     let exchange = job.phases[phase as usize].collective.as_ref();
-    let of_group = exchange.and_then(|it| Some((it, it.group_of(connection.to)?)));
+    let of_group =
+        exchange.and_then(|exchange| Some((exchange, exchange.group_of(connection.to)?)));
     of_group.map_or(step, |(it, group)| {
         it.last_alike(group, connection.channel, step)
     })

@@ -38,9 +38,9 @@ pub struct Ranks {
 pub enum Due {
     /// The rank starts.
     Start,
-    /// It has computed.
+    /// The rank has computed.
     Computed,
-    /// A message counts that has come over this flow: its slice, or the number of its receive.
+    /// A message counts that has arrived over this flow: its slice, or the number of its receive.
     Came(#[show(same)] u32, #[show(same)] u32),
     /// A message is launched: its channel, the rank that it goes to, its bytes.
     Launched(#[show(same)] u32, #[show(same)] u32, #[show(same)] u64),
@@ -71,48 +71,50 @@ pub struct Incoming {
     pub messages: Messages,
     /// If there is only one, how many come before it from the same rank.
     pub only: Option<u32>,
-    /// What is recorded of that one when it counts.
+    /// The record of that message when it counts.
     pub came: Option<MessageEnd>,
     /// The one in flight.
     pub next: Option<Expected>,
-    /// How long after it has come a message counts.
+    /// The time from the arrival of a message until it counts.
     pub answer: Time,
-    /// How many there were before.
+    /// Messages before it.
     pub delivered: u32,
 }
 
 impl Ranks {
-    /// Those at host `id`.
+    /// The ranks at host `id`.
     pub fn of(id: NodeId, plan: &Plan<'_>) -> Option<Box<Self>> {
-        let mut found = Self::default();
+        let mut ranks = Self::default();
         for (job, it) in plan.config.jobs.iter().enumerate() {
             let Some(number) = it.hosts.iter().position(|host| *host == id) else {
                 continue;
             };
-            let at = found.ranks.len();
-            found.ranks.push(Rank::new(job, number as u32, it.start));
-            found.set(it.start, at, Due::Start);
+            let at = ranks.ranks.len();
+            ranks.ranks.push(Rank::new(job, number as u32, it.start));
+            ranks.set(it.start, at, Due::Start);
         }
-        (!found.ranks.is_empty()).then(|| Box::new(found))
+        (!ranks.ranks.is_empty()).then(|| Box::new(ranks))
     }
 
-    /// When the first of its timers is due.
+    /// When the first timer is due.
     pub fn next_timer(&self) -> Time {
-        self.timers.peek().map_or(Time::NEVER, |it| it.0.0)
+        self.timers.peek().map_or(Time::NEVER, |first| first.0.0)
     }
 
+    /// Sets a timer of the rank at this place.
     pub fn set(&mut self, at: Time, rank: usize, due: Due) {
         self.timers.push(Reverse((at, self.timers_set, rank, due)));
         self.timers_set += 1;
     }
 
-    /// True if the rank at this place does what a program says.
+    /// True if the rank at this place runs a program.
     pub fn runs_program(&self, rank: usize, plan: &Plan<'_>) -> bool {
         plan.config.jobs[self.ranks[rank].job].program.is_some()
     }
 
+    /// The place of the rank of a job.
     pub fn rank_of(&self, job: usize) -> usize {
-        let of_job = self.ranks.iter().position(|it| it.job == job);
+        let of_job = self.ranks.iter().position(|rank| rank.job == job);
         of_job.expect("connections of a job join its ranks")
     }
 }

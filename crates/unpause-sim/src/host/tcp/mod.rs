@@ -39,7 +39,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// True if it has never had a flow.
+    /// True if it has no flows.
     pub fn is_idle(&self) -> bool {
         let Self {
             senders,
@@ -106,14 +106,14 @@ impl Tcp {
     pub fn sender(&mut self, slot: u32, flow: u32) -> Option<&mut Sender> {
         self.senders
             .get_mut(slot as usize)
-            .filter(|it| it.flow == flow)
+            .filter(|sender| sender.flow == flow)
     }
 
     /// The receiver at a slot, if it is that of the flow.
     pub fn receiver(&mut self, slot: u32, flow: u32) -> Option<&mut Receiver> {
         self.receivers
             .get_mut(slot as usize)
-            .filter(|it| it.flow == flow)
+            .filter(|receiver| receiver.flow == flow)
     }
 
     /// A packet back to where `packet` came from.

@@ -32,7 +32,7 @@ pub struct Pool {
     connections: BTreeMap<(u16, NodeId), Vec<Connection>>,
 }
 
-/// What a flow is given.
+/// The connection that a flow gets.
 #[derive(Debug)]
 pub struct Taken {
     /// The connection's number among those of the entry and the receiver.

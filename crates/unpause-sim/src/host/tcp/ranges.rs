@@ -11,7 +11,7 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// Adds the bytes from `start` up to `end`, of which some may be there.
+    /// Adds the bytes from `start` up to `end`; some may be there already.
     pub fn insert(&mut self, start: u64, end: u64) {
         let first = self.0.partition_point(|&(_, to)| to < start);
         let behind = self.0.partition_point(|&(from, _)| from <= end);

@@ -11,7 +11,7 @@ use crate::fabric::packet::{CE, CWR, Kind, Packet};
 use crate::plan::Plan;
 use crate::traffic::{Connections, ExtraDelay, FlowSpec};
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The first byte that has not arrived.
@@ -27,11 +27,11 @@ pub struct Reply {
 pub struct Receiver {
     /// Flow.
     pub flow: u32,
-    /// What it is.
+    /// Its specification.
     pub spec: FlowSpec,
-    /// Its place in the sender's table, once a packet has told it.
+    /// Its slot at the sender, known from its first packet on.
     pub sender_slot: u32,
-    /// Of its entries among the timers, the one due then counts.
+    /// The time of the timer that counts; other entries of the flow among the timers are out of date.
     pub timer_at: Time,
     /// The first byte that has not arrived.
     expected: u64,
@@ -49,7 +49,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A flow of which nothing has arrived.
+    /// A flow before its first packet.
     pub fn new(flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> Self {
         let mode = Mode::of(plan.config.scheme.tcp_law(spec.group));
         Self {
@@ -147,7 +147,7 @@ impl Receiver {
         self.reply()
     }
 
-    /// What an ACK says now.
+    /// The content of an ACK sent now.
     pub fn reply(&self) -> Reply {
         Reply {
             number: self.expected,
@@ -188,7 +188,7 @@ impl Receiver {
         self.expected
     }
 
-    /// What is to be said of it at the end.
+    /// Its record at the end.
     pub fn end(&self, completed: Option<Time>) -> FlowEnd {
         FlowEnd {
             id: self.flow,

@@ -35,7 +35,7 @@ enum State {
 pub struct Sender {
     /// Flow.
     pub flow: u32,
-    /// What it is.
+    /// Its specification.
     pub spec: FlowSpec,
     /// It has an entry in the round-robin or behind its rate limiter.
     pub queued: bool,
@@ -43,7 +43,7 @@ pub struct Sender {
     pub class: u8,
     /// The rate limiter allows the next segment then.
     pub next_start: Time,
-    /// Of its entries among the timers, the one due then counts.
+    /// The time of the timer that counts; other entries of the flow among the timers are out of date.
     pub timer_at: Time,
     /// Bytes put on the wire.
     pub sent_bytes: u64,
@@ -117,7 +117,7 @@ impl Sender {
         self
     }
 
-    /// What a pool keeps of it when it is over; `None` if nobody has answered.
+    /// Its connection, for a pool, when the flow is over; `None` if nobody has answered.
     pub fn idle(self, now: Time) -> Option<Idle> {
         (!self.has_given_up()).then_some(Idle {
             recovery: self.recovery,
@@ -331,7 +331,7 @@ impl Sender {
         self.recovery.cwnd()
     }
 
-    /// What went wrong, if anything did.
+    /// Its failure, if it has failed.
     pub fn end(&self) -> Option<SenderEnd> {
         let gave_up = self.has_given_up();
         (self.retransmitted > 0 || self.timeouts > 0 || gave_up).then_some(SenderEnd {
