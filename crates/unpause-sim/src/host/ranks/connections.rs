@@ -262,7 +262,7 @@ impl Ranks {
         while let Some((slice, record)) = self.orders.entry(key).or_default().take() {
             let record = record.map(|record| MessageEnd {
                 received: now,
-                ..it
+                ..record
             });
             window.log.message_ends.extend(record);
             self.count(now, (rank, connection, slice), senders, machine, window);
