@@ -39,6 +39,7 @@ from unpause.commands import report
         ),
         (CHECK + "schemes = ['A']\nexpect = { A = 1 }\nassumed = 'limit'\n", "beside at_least"),
         (CHECK + "schemes = ['A']\nat_most = 1\nassumed = 'x'\n", "one of limit, to 1"),
+        (CHECK.replace("[[claim.check]]\n", "") + "expct = 3\n", "did you mean 'expect'?"),
         (CHECK + "expct = 3\n", "unknown key 'expct'; did you mean 'expect'?"),
         (
             CHECK.replace("burst_duration_ms", "burst_duration_us") + "at_most = 3\n",
@@ -78,6 +79,22 @@ def test_what_is_of_another_type_is_told_with_its_line(
         claims.read(file)
     assert str(raised.value).startswith(str(file))
     assert message in str(raised.value)
+
+
+def test_keys_of_a_claim_hold_for_all_of_its_checks(tmp_path: Path) -> None:
+    file = tmp_path / "claims.toml"
+    head, common = CHECK.split("[[claim.check]]\n")
+    alone = head + common + 'label = "a"\nexpect = { PFC = 1 }\n'
+    own = "[[claim.check]]\n"
+    bounds = (
+        f'{own}label = "a"\nexpect = {{ PFC = 1 }}\n'
+        f'{own}metric = "deadlocked_share"\nargs = {{}}\nschemes = ["PFC"]\nat_most = 3\n'
+    )
+    file.write_text(alone + (head + common + bounds).replace("X.C1", "X.C2"), "utf-8")
+    one, two = claims.read(file)
+    assert (one.checks[0].label, one.checks[0].judge) == ("a", "expect")
+    assert two.checks[0] == one.checks[0]
+    assert two.checks[1].metric.name == "deadlocked_share"
 
 
 def test_unknown_experiment(builder: Builder) -> None:

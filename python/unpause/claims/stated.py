@@ -83,14 +83,18 @@ def read(file: Path) -> list[Stated]:
     for number, entry in enumerate(_tables(data, "claim", "claim", str(file))):
         name = entry.get("id", f"claim {number + 1}")
         where = f"{lines.of_claim(number)}: {name}"
+        # What all checks have in common; of a single check, all of it.
+        common = {key: value for key, value in entry.items() if key in _CHECK_KEYS}
         for key in ("id", "kind", "text", "check"):
-            if key not in entry:
+            if key not in entry and not (key == "check" and common):
                 raise ClaimsError(f"{where}: {key} is missing")
-        _known(entry, _CLAIM_KEYS, where)
+        _known(entry, _CLAIM_KEYS | _CHECK_KEYS, where)
         _typed(entry, where)
         checks = tuple(
-            _read_check(c, entry["kind"], tolerances, f"{lines.of_check(number, at)}: {name}")
-            for at, c in enumerate(_tables(entry, "check", "claim.check", where))
+            _read_check(
+                {**common, **c}, entry["kind"], tolerances, f"{lines.of_check(number, at)}: {name}"
+            )
+            for at, c in enumerate(_tables(entry, "check", "claim.check", where) or [{}])
         )
         paper, note = data.get("paper", ""), entry.get("note", "")
         other = bool(entry.get("other_reading", False))
