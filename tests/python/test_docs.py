@@ -100,7 +100,10 @@ def test_links_lead_somewhere() -> None:
     assert not links, "\n".join(links)
 
 
-@pytest.mark.parametrize("crate", ["crates/unpause-sim", "crates/unpause-scenario", "python"])
+@pytest.mark.parametrize(
+    "crate",
+    [f"crates/unpause-{name}" for name in ("import", "scenario", "sim", "sonic")] + ["python"],
+)
 def test_a_readme_names_folders_that_exist(crate: str) -> None:
     source = ROOT / crate / ("unpause" if crate == "python" else "src")
     named = {
