@@ -239,7 +239,7 @@ fn described(keys: &[Key]) -> Value {
     let one = |key: &Key| {
         json!({
             "name": key.name,
-            "kind": plain(key.kind),
+            "kind": plain(&key.kind.text),
             "required": key.is_required(),
             "default": plain(&key.default.to_string()),
             "description": plain(key.description),

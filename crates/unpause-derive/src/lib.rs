@@ -53,6 +53,9 @@
 //! `#[show(pub fn show(plan: &Plan))]` derives a method of that name that takes something else, too, instead of the trait.
 //! Of an enum, the variant is a value that has to stay the same; `#[show(refuse)]` is also possible at a variant.
 
+mod keys;
+mod names;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
@@ -63,6 +66,35 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Result, To
 pub fn derive_show(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     let code = expand(&input).unwrap_or_else(Error::into_compile_error);
+    code.into()
+}
+
+/// Derives `Keys`: the keys of a table of a scenario file are the fields of a struct, which a doc comment each explains.
+///
+/// | field | the key |
+/// |---|---|
+/// | `Spanned<T>` | must be written |
+/// | `Written<T>` | may be; `#[key(unset = "words")]` says what happens if it is not |
+/// | `WithDefault<T>` | has `T::default()` if it is not written, or `#[key(default = EXPR)]` |
+/// | `Param<T>` | sets the parameter of its name, or `#[key(sets = path.to.it)]`, which has its default |
+/// | `#[key(flatten)]` | more keys of the same table, of another struct |
+/// | any other type | is the plain value, and must be written unless it has a `default` |
+///
+/// `from = "…"` is the source of a default, `idle = ("why", "what to do")` the message where nobody reads the key. At the
+/// struct, `#[keys("path", sets = Params, from = "…", idle = …)]` names the table and the parameters; its `from` and `idle` are
+/// for the keys without one.
+#[proc_macro_derive(Keys, attributes(key, keys))]
+pub fn derive_keys(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    let code = keys::expand(&input).unwrap_or_else(Error::into_compile_error);
+    code.into()
+}
+
+/// Derives `Names` of `unpause_protocols::names`: each variant has its name in kebab case, or `#[name = "…"]`.
+#[proc_macro_derive(Names, attributes(name))]
+pub fn derive_names(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    let code = names::expand(&input).unwrap_or_else(Error::into_compile_error);
     code.into()
 }
 

@@ -49,6 +49,7 @@ pub mod congestion_control;
 pub mod congestion_point;
 pub mod flow_control;
 pub mod loss_recovery;
+pub mod names;
 pub mod notification;
 pub mod notification_point;
 pub mod pint;

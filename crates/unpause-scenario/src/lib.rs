@@ -58,6 +58,7 @@ pub use tables::files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use text::document::split_path;
 pub use text::keys::{Key, KeyDefault, plain};
+pub use text::kind::Kind;
 pub use unpause_import::cdf;
 pub use unpause_import::fabric::names::Names;
 pub use unpause_text::count::{count, counted};

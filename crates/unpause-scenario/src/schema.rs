@@ -9,7 +9,6 @@ use crate::sections::sections;
 use crate::sections::topology::BUILDERS;
 use crate::sections::traffic::TRAFFIC_KINDS;
 use crate::text::keys::{Key, KeyDefault, plain};
-use unpause_text::quantity;
 
 /// Which keys there are, what they mean and how their values are written, as JSON Schema. What it refuses is wrong, unless it
 /// is a missing key that a sweep or a scheme sets; what holds among several keys it does not know. A file with a `base` needs
@@ -108,10 +107,10 @@ fn property(key: &Key, path: &str) -> Value {
         path => format!("{path}.{}", key.name),
     };
     let is_table = sections().iter().any(|(it, _)| *it == below);
-    let mut value = match key.kind {
-        "tables" if is_table => list(table(&below)),
-        _ if is_table => table(&below),
-        _ => value(key),
+    let mut value = match key.kind.schema["type"] == "array" {
+        true if is_table => list(table(&below)),
+        false if is_table => table(&below),
+        _ => key.kind.schema.clone(),
     };
     let default = default(key);
     if !key.description.starts_with("[below]") {
@@ -152,52 +151,6 @@ fn told(key: &Key, has_value: bool) -> String {
         (words, "") => format!(" (default: {words})"),
         (words, origin) => format!(" (default: {words}; from {})", plain(origin)),
     }
-}
-
-/// How the value of a key is written.
-fn value(key: &Key) -> Value {
-    let number = || json!({"type": "number"});
-    let text = || json!({"type": "string"});
-    let choices = key.choices();
-    match key.kind {
-        "time" | "rate" | "size" => {
-            json!({"type": "string", "pattern": quantity::pattern(key.kind)})
-        }
-        "ratio" => json!({"type": ["number", "string"]}),
-        "`true`, `false`" => json!({"type": "boolean"}),
-        "number" => number(),
-        "text" => text(),
-        "number or names" => json!({"anyOf": [number(), text(), list(text())]}),
-        "names" => json!({"anyOf": [text(), list(text())]}),
-        "texts" => list(text()),
-        "numbers" => list(number()),
-        "sizes" => list(json!({"type": "string", "pattern": quantity::pattern("size")})),
-        "numbers or texts" => list(json!({"type": ["number", "string"]})),
-        "tables" => list(json!({"type": "object"})),
-        "time, times or path" => json!({"anyOf": [text(), list(text())]}),
-        "number, `\"none\"`" => json!({"anyOf": [number(), {"enum": choices}]}),
-        "number, or numbers by link rate" => by_rate(&number()),
-        "size, or sizes by link rate" => {
-            by_rate(&json!({"type": "string", "pattern": quantity::pattern("size")}))
-        }
-        "ratio, or ratios by link rate" => by_rate(&json!({"type": ["number", "string"]})),
-        "rate, or `\"none\"`" => json!({"anyOf": [
-            {"type": "string", "pattern": quantity::pattern("rate")}, {"enum": choices}
-        ]}),
-        "size, or `\"none\"`" => json!({"anyOf": [
-            {"type": "string", "pattern": quantity::pattern("size")}, {"enum": choices}
-        ]}),
-        kind if kind.starts_with("table") => json!({"type": "object"}),
-        kind => {
-            assert!(!choices.is_empty(), "nobody knows how to write `{kind}`");
-            json!({"type": "string", "enum": choices})
-        }
-    }
-}
-
-/// A value, or one for each rate of links.
-fn by_rate(one: &Value) -> Value {
-    json!({"anyOf": [one, {"type": "object", "additionalProperties": one}]})
 }
 
 fn list(items: Value) -> Value {

@@ -68,7 +68,7 @@ fn default(key: &Key) -> String {
     };
     match value {
         "off" => "-".to_owned(),
-        "0ps" => "`\"0s\"`".to_owned(),
+        value if value.starts_with('[') => format!("`{value}`"),
         value if value.contains(' ') => value.to_owned(),
         value if value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok() => {
             format!("`{value}`")
@@ -89,7 +89,7 @@ fn rows(keys: &[Key], columns: &[&str], defaults: impl Fn(usize) -> String) -> S
     let lines = "---|".repeat(head.len());
     let mut text = format!("| {} |\n|{lines}\n", head.join(" | "));
     for (index, key) in keys.iter().enumerate() {
-        let (name, kind, meaning) = (key.name, key.kind, key.description);
+        let (name, kind, meaning) = (key.name, &key.kind.text, key.description);
         write!(
             text,
             "| `{name}` | {kind} | {} | {meaning} |",
@@ -164,7 +164,7 @@ fn markings() -> String {
             } else {
                 String::new()
             };
-            let (key_name, kind, meaning) = (key.name, key.kind, key.description);
+            let (key_name, kind, meaning) = (key.name, &key.kind.text, key.description);
             let default = default(key);
             writeln!(
                 text,

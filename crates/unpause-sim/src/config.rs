@@ -6,6 +6,7 @@
 pub mod invalid;
 
 use unpause_protocols::loss_recovery::newreno;
+use unpause_protocols::names::Names;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{
     congestion_control, congestion_point, loss_recovery, notification_point, scheduler, spraying,
@@ -142,7 +143,7 @@ pub struct HostConfig {
 }
 
 /// From which packet on a change of rate counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum RateChange {
     /// The next one: the time until then is counted anew from the last one.
     #[default]
@@ -199,7 +200,7 @@ pub struct DelayedAck {
 }
 
 /// Where segments wait for the port of their host: its queueing discipline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Qdisc {
     /// In their connections, which take turns; a segment is made when its turn comes. SYNs and ACKs go ahead.
     #[default]
@@ -210,7 +211,7 @@ pub enum Qdisc {
 }
 
 /// Which priority acknowledgements have, and SYNs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum AckPriority {
     /// That of the flow.
     #[default]
@@ -345,7 +346,7 @@ pub enum SwitchModel {
 }
 
 /// In which order the packets of one priority leave an egress port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Queueing {
     /// In order of arrival: who sends more gets more.
     #[default]

@@ -262,7 +262,7 @@ fn decimal(number: &str) -> Option<(u128, u32)> {
 }
 
 /// A time in a scenario file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Duration(pub Time);
 /// A data rate in a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,6 +270,30 @@ pub struct DataRate(pub Rate);
 /// A size in bytes in a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Time::ZERO => f.write_str("0s"),
+            time => time.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for DataRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = |(scale, _): &(u64, &str)| self.0 > 0 && self.0.is_multiple_of(*scale);
+        let unit = [(1_000_000, "MB"), (1_000, "KB")].into_iter().find(whole);
+        let (scale, unit) = unit.unwrap_or((1, "B"));
+        write!(f, "{}{unit}", self.0 / scale)
+    }
+}
 
 struct QuantityVisitor<T> {
     kind: &'static Kind,

@@ -12,6 +12,11 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// 0.
+    pub const ZERO: Self = Self { num: 0, den: 1 };
+    /// 1.
+    pub const ONE: Self = Self { num: 1, den: 1 };
+
     /// The nearest floating-point number.
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64

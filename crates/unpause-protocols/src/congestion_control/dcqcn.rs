@@ -42,12 +42,13 @@ use rand_core::Rng;
 
 use super::mechanism::half_way;
 use super::{Ack, Mechanism, Path, Settings};
+use crate::names::Names;
 use crate::notification::Notification;
 use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
 use crate::units::{Fraction, Rate, Time};
 
 /// The order of the two steps of a CNP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum AlphaOrder {
     /// Cut the rate by the alpha there is, then update alpha.
     #[default]

@@ -43,10 +43,11 @@
 //!   out.
 
 use super::{Ack, Mechanism, Path, Settings};
+use crate::names::Names;
 use crate::units::{Fraction, Rate, Time};
 
 /// Which TIMELY.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Variant {
     /// Paced and measured per packet, steps scaled by the time passed.
     #[default]

@@ -38,11 +38,12 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::names::Names;
 use crate::state_visitor::Show;
 use crate::units::{Rate, Time};
 
 /// The law by which persistent marks follow each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Variant {
     /// The k-th mark schedules the next `pst_interval / k` after its own due time, which must have
     /// passed.

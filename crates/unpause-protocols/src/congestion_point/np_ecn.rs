@@ -32,11 +32,12 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
+use crate::names::Names;
 use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// Which queue length is compared with zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum MarkBasis {
     /// The queue after the packet has left: the packet that empties the queue is not marked.
     #[default]

@@ -36,12 +36,13 @@ use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
 use crate::jitter::jittered;
+use crate::names::Names;
 use crate::notification::QcnFeedback;
 use crate::state_visitor::Show;
 use crate::units::Time;
 
 /// How |Fb| becomes six bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Quantisation {
     /// 63 |Fb| / (Qeq (2w + 1)), rounded down.
     #[default]
@@ -51,7 +52,7 @@ pub enum Quantisation {
 }
 
 /// Which buffer is watched, and whom a congested sample accuses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Mode {
     /// The output queue; the flow of the packet that was sampled. 802.1Qau.
     #[default]
@@ -91,7 +92,7 @@ impl Mode {
 }
 
 /// Bytes from one sample to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Interval {
     /// Shorter the worse the feedback, down to an eighth, with jitter. 802.1Qau.
     #[default]

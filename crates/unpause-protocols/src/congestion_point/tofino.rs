@@ -52,6 +52,7 @@ use rand_core::Rng;
 
 use super::ecn_sharp::{self, Instantaneous, Signal, Variant};
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::names::Names;
 use crate::state_visitor::Show;
 use crate::units::Time;
 
@@ -66,7 +67,7 @@ const HIGH_MASK: u32 = (1 << (32 - LOW_BITS)) - 1;
 const LONGEST: u32 = i32::MAX as u32;
 
 /// How times become numbers of ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Load {
     /// Divided by the length of a tick, to the nearest.
     #[default]

@@ -71,7 +71,7 @@ pub(crate) fn read(
     }
     let jobs: Vec<&str> = entries.jobs.iter().map(job::Written::name).collect();
     let following = traffic::following(&after, &names, &jobs)?;
-    let seed = file.seed.value().copied().unwrap_or(1);
+    let seed = *file.seed.value();
     let (mut running, mut named) = (Vec::new(), Vec::new());
     for job in job::jobs(entries.jobs, (specs.len(), seed), context)? {
         let spec = TrafficSpec::Flows(job.job.as_ref().map_or(Vec::new(), |it| it.flows(seed)));

@@ -338,7 +338,7 @@ fn compile_run<'i>(
         jobs: flows.jobs,
         events,
         probes,
-        seed: file.seed.value().copied().unwrap_or(1),
+        seed: *file.seed.value(),
         stop,
         skipping: Skipping::default(),
     };

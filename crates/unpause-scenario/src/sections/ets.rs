@@ -1,11 +1,10 @@
 //! `[host] ets`: how the priorities of a NIC share its port.
 
 use std::collections::BTreeMap;
+use unpause_text::error::{Checked, Problem};
 
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, NicModel, NicShares, PRIORITIES};
-
-use unpause_text::error::{Checked, Problem};
 
 /// By priority its weight.
 pub(crate) type Ets = BTreeMap<String, Spanned<u16>>;

@@ -1,8 +1,12 @@
 //! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate, and how soon routes follow; NICs
 //! that send PAUSE.
 
+use serde_spanned::Spanned;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::quantity::{DataRate, Duration};
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{
@@ -13,66 +17,70 @@ use super::event_links::links_of;
 use super::link_errors::{self, Asked, FecName};
 use super::pause_storm::{self, StormKeys};
 use crate::text::document::{Table, read};
-use crate::text::keys::{Keys, keys, names, refuse};
+use crate::text::keys::{Keys, WithDefault, Written, refuse};
+use crate::text::kind::OneOf;
 use unpause_import::fabric::names::Names;
 use unpause_import::fabric::topology::Topology;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::limits;
-use unpause_text::quantity::{DataRate, Duration};
 
 /// How long a link is down, or up again, before its switches notice, unless the file says.
 const DETECTION: Time = Time::from_us(50);
 
-names! {
-    /// What happens.
-    pub(crate) EventKind { Down = "down", Up = "up", ErrorRate = "error-rate", Rate = "rate", PauseStorm = "pause-storm" }
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, unpause_protocols::names::Names)]
+pub(crate) enum EventKind {
+    Down,
+    Up,
+    ErrorRate,
+    Rate,
+    PauseStorm,
 }
 
-keys! {
-    /// `[[event]]`
-    pub(crate) EventKeys at "event" for () {
-        ! kind: EventKind
-            "the link fails: packets on the wire and in the queue before it are lost; or it works again; or it loses frames to errors; or its rate changes; or (`\"pause-storm\"`) NICs send PAUSE without a break, for all lossless priorities, whatever they receive: those of the host `node`, or one, by its `link`";
-        at: Duration = ["`\"0s\"` for errors"] "when it happens; optional only for errors";
-        link: String = ["-"]
-            "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
-             the two. `\"all\"`: every link of the fabric. Of a PAUSE storm: `\"H0->S0\"`, the NIC of H0 at this link";
-        node: String = ["-"] "instead of `link`: every link of this node; of a PAUSE storm: the host, all of whose NICs send PAUSE";
-        every: Duration = ["once"] "repeats the event at this interval, for links that flap";
-        until: Duration = ["the end"] "no event after this time; for errors and PAUSE storms: when they end"
-            idle ("it happens once", "add every = \"10ms\" to repeat it");
-        rate: DataRate = ["-"]
-            "new rate, up to that of the topology. The frame that is being sent ends as planned"
-            idle ("the event is of another kind", "write kind = \"rate\"");
-        loss: f64 = ["-"]
-            "for errors: the share of frames of any kind that are lost, independently; 0 ends earlier errors"
-            idle ("the event is of another kind", "write kind = \"error-rate\"");
-        ber: f64 = ["-"]
-            "instead of `loss`: the share of bits that are wrong on the wire, independently. A frame with a wrong bit is lost; with `fec`, a frame in a codeword that cannot be corrected"
-            idle ("the event is of another kind", "write kind = \"error-rate\"");
-        fec: FecName = ["`\"none\"`"]
-            "forward error correction: `\"rs-544\"` is RS(544, 514), which corrects 15 symbols of 10 bits, `\"rs-272\"` the \
-             low-latency RS(272, 257), which corrects 7"
-            from "IEEE 802.3, Ethernet Technology Consortium"
-            idle ("no bits are wrong", "write ber = 1e-4");
-        interleave: u8 = ["1 up to 100 Gb/s, 2 up to 400 Gb/s, 4 above"]
-            "with `fec`: number of codewords over which the bits of a frame are spread; if one cannot be corrected, frames in all of them are lost"
-            idle ("no codewords are sent", "add fec = \"rs-544\"");
-    }
+/// `[[event]]`
+#[derive(Keys)]
+#[keys("event")]
+pub(crate) struct EventKeys {
+    /// the link fails: packets on the wire and in the queue before it are lost; or it works again; or it loses frames to errors; or its rate changes; or (`"pause-storm"`) NICs send PAUSE without a break, for all lossless priorities, whatever they receive: those of the host `node`, or one, by its `link`
+    pub(crate) kind: Spanned<OneOf<EventKind>>,
+    /// when it happens; optional only for errors
+    #[key(unset = "`\"0s\"` for errors")]
+    pub(crate) at: Written<Duration>,
+    /// which link: `"S0-S1"` by the names of its ends, in both directions; `"S0->S1"` in one. All parallel links between the two. `"all"`: every link of the fabric. Of a PAUSE storm: `"H0->S0"`, the NIC of H0 at this link
+    pub(crate) link: Written<String>,
+    /// instead of `link`: every link of this node; of a PAUSE storm: the host, all of whose NICs send PAUSE
+    pub(crate) node: Written<String>,
+    /// repeats the event at this interval, for links that flap
+    #[key(unset = "once")]
+    pub(crate) every: Written<Duration>,
+    /// no event after this time; for errors and PAUSE storms: when they end
+    #[key(unset = "the end", idle = ("it happens once", "add every = \"10ms\" to repeat it"))]
+    pub(crate) until: Written<Duration>,
+    /// new rate, up to that of the topology. The frame that is being sent ends as planned
+    #[key(idle = ("the event is of another kind", "write kind = \"rate\""))]
+    pub(crate) rate: Written<DataRate>,
+    /// for errors: the share of frames of any kind that are lost, independently; 0 ends earlier errors
+    #[key(idle = ("the event is of another kind", "write kind = \"error-rate\""))]
+    pub(crate) loss: Written<f64>,
+    /// instead of `loss`: the share of bits that are wrong on the wire, independently. A frame with a wrong bit is lost; with `fec`, a frame in a codeword that cannot be corrected
+    #[key(idle = ("the event is of another kind", "write kind = \"error-rate\""))]
+    pub(crate) ber: Written<f64>,
+    /// forward error correction: `"rs-544"` is RS(544, 514), which corrects 15 symbols of 10 bits, `"rs-272"` the low-latency RS(272, 257), which corrects 7
+    #[key(from = "IEEE 802.3, Ethernet Technology Consortium", idle = ("no bits are wrong", "write ber = 1e-4"))]
+    pub(crate) fec: WithDefault<OneOf<FecName>>,
+    /// with `fec`: number of codewords over which the bits of a frame are spread; if one cannot be corrected, frames in all of them are lost
+    #[key(unset = "1 up to 100 Gb/s, 2 up to 400 Gb/s, 4 above", idle = ("no codewords are sent", "add fec = \"rs-544\""))]
+    pub(crate) interleave: Written<u8>,
 }
 
-keys! {
-    /// `[routing]`
-    #[derive(Default)]
-    pub(crate) RoutingKeys at "routing" for () {
-        detection: Duration = [DETECTION]
-            "time after which the switches at its ends notice that a link is down, or up again; until then they lose what they send there"
-            from "ours: a port that sees the loss of signal; hellos take longer, BFD (RFC 5880) a few of its intervals"
-            idle ("no link fails", "add [[event]] with kind = \"down\", or remove it");
-        convergence: Duration = ["`\"0s\"`"]
-            "further time until every switch has updated routes; until then only the ends of the link avoid it"
-            idle ("no link fails", "add [[event]] with kind = \"down\", or remove it");
-    }
+/// `[routing]`
+#[derive(Keys)]
+#[keys("routing")]
+pub(crate) struct RoutingKeys {
+    /// time after which the switches at its ends notice that a link is down, or up again; until then they lose what they send there
+    #[key(default = Duration(DETECTION), from = "ours: a port that sees the loss of signal; hellos take longer, BFD (RFC 5880) a few of its intervals", idle = ("no link fails", "add [[event]] with kind = \"down\", or remove it"))]
+    pub(crate) detection: WithDefault<Duration>,
+    /// further time until every switch has updated routes; until then only the ends of the link avoid it
+    #[key(idle = ("no link fails", "add [[event]] with kind = \"down\", or remove it"))]
+    pub(crate) convergence: WithDefault<Duration>,
 }
 
 /// One entry of `[[event]]`.
@@ -159,9 +167,8 @@ pub(crate) fn events(
         }
     }
     if !events.links.is_empty() {
-        let time = |value: Option<&Duration>, default| value.map_or(default, |it| it.0);
-        events.detection = time(routing.detection.value(), DETECTION);
-        events.convergence = time(routing.convergence.value(), Time::ZERO);
+        events.detection = routing.detection.value().0;
+        events.convergence = routing.convergence.value().0;
     }
     Ok(events)
 }
@@ -174,7 +181,7 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
             .at(at.span(), format!("the run ends at {stop}"))
             .err();
     }
-    if *keys.kind.get_ref() == EventKind::PauseStorm {
+    if keys.kind.get_ref().0 == EventKind::PauseStorm {
         return of_storm(&keys, place, (names, fabric));
     }
     let links = match (keys.link.get(), keys.node.get()) {
@@ -202,9 +209,9 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
                 .err();
         }
     };
-    let steps = match *keys.kind.get_ref() {
+    let steps = match keys.kind.get_ref().0 {
         EventKind::Down | EventKind::Up => {
-            let up = *keys.kind.get_ref() == EventKind::Up;
+            let up = keys.kind.get_ref().0 == EventKind::Up;
             let times = times(&keys, place.clone(), stop)?;
             times.into_iter().map(|at| (at, Step::Wire(up))).collect()
         }
@@ -216,7 +223,7 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
         }
         EventKind::PauseStorm => unreachable!("storms are of no link"),
     };
-    refuse(Keys::<()>::unread(&keys))?;
+    refuse(keys.unread())?;
     Ok(Entry {
         place,
         links,
@@ -235,7 +242,7 @@ fn of_storm(keys: &EventKeys, place: Range<usize>, topology: (&Names, &Fabric)) 
         until: &keys.until,
     };
     let storms = pause_storm::storms(&of_storm, place.clone(), topology)?;
-    refuse(Keys::<()>::unread(keys))?;
+    refuse(keys.unread())?;
     Ok(Entry {
         place,
         links: Vec::new(),

@@ -2,9 +2,9 @@
 
 use serde_spanned::Spanned;
 use unpause_sim::config::{Direction, Fabric, NodeId};
+use unpause_text::error::{Checked, Problem};
 
 use unpause_import::fabric::names::Names;
-use unpause_text::error::{Checked, Problem};
 
 /// The links of `"S0-S1"`, or of `"S0->S1"` that direction.
 pub(super) fn links_of(

@@ -2,15 +2,17 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::Duration;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, ExtraDelay};
 
 use crate::files::Files;
-use crate::text::keys::{Written, kinds};
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
+use crate::text::keys::Written;
+use crate::text::kind::{HasKind, Kind};
 
 /// A delay, delays of which each flow has one, or a file with their distribution.
 pub(crate) enum ExtraDelayKey {
@@ -19,7 +21,11 @@ pub(crate) enum ExtraDelayKey {
     File(String),
 }
 
-kinds! { ExtraDelayKey = "time, times or path" }
+impl HasKind for ExtraDelayKey {
+    fn kind() -> Kind {
+        Kind::new("time, times or path", NameList::kind().schema)
+    }
+}
 
 struct ExtraDelayVisitor;
 

@@ -1,7 +1,10 @@
 //! The scenario file as serde sees it, when topology, schemes, traffic and sweeps are taken out.
 
+use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::config::SwitchConfig;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Ratio};
 
 use super::event::RoutingKeys;
 use super::host::Host;
@@ -11,55 +14,72 @@ use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
 use super::slow_receiver::{self, SlowReceiverKeys};
-use super::switch::{self, Switch};
+use super::switch::Switch;
 use super::tcp::Tcp;
-use crate::text::keys::{Keys, TABLE, keys, kinds, refuse};
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::{Duration, Ratio};
+use crate::text::keys::{Keys, WithDefault, Written, refuse};
 
-keys! {
-    /// What is left of the file when topology, schemes, traffic and sweeps are taken out.
-    pub(crate) File at "" for () {
-        ! duration: Duration "simulated time";
-        base: String = ["none"]
-            "the scenario that this file changes, in the same folder: [below](#a-scenario-with-a-base)";
-        without: Names = ["none"]
-            "keys, tables and entries of the base that are left out, such as `\"probes\"`, `\"traffic.F1.stop\"`";
-        title: String = ["none"] "title of summary and report";
-        source: String = ["none"] "what the scenario reproduces: paper, section, figure";
-        seed: u64 = ["`1`"] "seed of all random streams";
-        load_scale: Ratio = ["`1`"]
-            "multiplies the arrival rate of random traffic (`mean_interval`, `rate`, `load`); periodic traffic (`interval`) is unchanged";
-        host: Host = ["-"] "[its keys](#host)";
-        tcp: Tcp = ["-"] "[its keys](#tcp)";
-        pias: Pias = ["-"] "[its keys](#pias)";
-        switch: Switch = ["-"] "[its keys](#switch)";
-        link: Link = ["-"] "[its keys](#link)";
-        pfc: Pfc = ["-"] "[its keys](#pfc)";
-        routing: RoutingKeys = ["-"] "[its keys](#routing)";
-        slow_receiver: SlowReceiverKeys = ["-"] "[its keys](#slow_receiver)";
-        probes: ProbeKeys = ["-"] "[its keys](#probes)";
-        hpcc: HpccKeys = ["-"] "[its keys](#hpcc)";
-        report: Report = ["-"] "[its keys](#report)";
-    }
-}
-
-kinds! {
-    Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, Link = TABLE, ProbeKeys = TABLE, HpccKeys = TABLE,
-    RoutingKeys = TABLE, SlowReceiverKeys = TABLE, Report = TABLE,
+/// What is left of the file when topology, schemes, traffic and sweeps are taken out.
+#[derive(Keys)]
+#[keys("")]
+pub(crate) struct File {
+    /// simulated time
+    pub(crate) duration: Spanned<Duration>,
+    /// the scenario that this file changes, in the same folder: [below](#a-scenario-with-a-base)
+    #[key(unset = "none")]
+    pub(crate) base: Written<String>,
+    /// keys, tables and entries of the base that are left out, such as `"probes"`, `"traffic.F1.stop"`
+    #[key(unset = "none")]
+    pub(crate) without: Written<Names>,
+    /// title of summary and report
+    #[key(unset = "none")]
+    pub(crate) title: Written<String>,
+    /// what the scenario reproduces: paper, section, figure
+    #[key(unset = "none")]
+    pub(crate) source: Written<String>,
+    /// seed of all random streams
+    #[key(default = 1)]
+    pub(crate) seed: WithDefault<u64>,
+    /// multiplies the arrival rate of random traffic (`mean_interval`, `rate`, `load`); periodic traffic (`interval`) is unchanged
+    #[key(default = Ratio::ONE)]
+    pub(crate) load_scale: WithDefault<Ratio>,
+    /// [its keys](#host)
+    pub(crate) host: Written<Host>,
+    /// [its keys](#tcp)
+    pub(crate) tcp: Written<Tcp>,
+    /// [its keys](#pias)
+    pub(crate) pias: Written<Pias>,
+    /// [its keys](#switch)
+    pub(crate) switch: Written<Switch>,
+    /// [its keys](#link)
+    pub(crate) link: Written<Link>,
+    /// [its keys](#pfc)
+    pub(crate) pfc: Written<Pfc>,
+    /// [its keys](#routing)
+    pub(crate) routing: Written<RoutingKeys>,
+    /// [its keys](#slow_receiver)
+    pub(crate) slow_receiver: Written<SlowReceiverKeys>,
+    /// [its keys](#probes)
+    pub(crate) probes: Written<ProbeKeys>,
+    /// [its keys](#hpcc)
+    pub(crate) hpcc: Written<HpccKeys>,
+    /// [its keys](#report)
+    pub(crate) report: Written<Report>,
 }
 
 type Names = Vec<String>;
 
-keys! {
-    /// `[report]`; only its shape is checked here. Who renders the report reads it from the copy of the scenario.
-    #[derive(Default)]
-    pub(crate) Report at "report" for () {
-        figures: Names = ["none"] "additional figures to draw, by name: `unpause.figures.FIGURES`";
-        claims: Names = ["none"] "sets of claims to check, such as `\"PCN-F2\"`: [claims.md](claims.md)";
-        other_reading: bool = ["`false`"]
-            "the scenario is a second reading of its paper: its verdicts are counted separately";
-    }
+/// `[report]`; only its shape is checked here. Who renders the report reads it from the copy of the scenario.
+#[derive(Keys)]
+#[keys("report")]
+pub(crate) struct Report {
+    /// additional figures to draw, by name: `unpause.figures.FIGURES`
+    #[key(unset = "none")]
+    pub(crate) figures: Written<Names>,
+    /// sets of claims to check, such as `"PCN-F2"`: [claims.md](claims.md)
+    #[key(unset = "none")]
+    pub(crate) claims: Written<Names>,
+    /// the scenario is a second reading of its paper: its verdicts are counted separately
+    pub(crate) other_reading: WithDefault<bool>,
 }
 
 /// Keys of [`File`] that are read elsewhere.
@@ -115,7 +135,7 @@ impl Sections {
             }
         }
         unread.extend(self.link.unread());
-        unread.extend(switch::unread(&self.switch));
+        unread.extend(self.switch.unread());
         unread.extend(self.host.unread());
         unread.extend(self.slow_receiver.unread());
         unread.extend(self.tcp.unread());

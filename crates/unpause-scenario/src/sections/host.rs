@@ -5,22 +5,27 @@ use serde_spanned::Spanned;
 use unpause_protocols::spraying::{DEFAULT_PATHS, reps};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{AckPriority, HostConfig, PRIORITIES, WindowConfig};
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size, parse_size};
 
 use super::ets::{Ets, shares};
 use super::extra_delay::ExtraDelayKey;
 use super::spraying::{SprayingKey, spraying};
-use crate::text::keys::{Keys as _, keys, kinds};
+use crate::text::keys::{Keys, Param, WithDefault, Written};
+use crate::text::kind::{HasKind, Kind, OneOf};
 use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
-use unpause_text::error::{Checked, Problem, nearest};
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::{Duration, Size, parse_size};
 
 /// A size, or `"path"`.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(crate) struct WindowKey(String);
 
-kinds! { WindowKey = "size, or `\"path\"`", Ets = "table of numbers" }
+impl HasKind for WindowKey {
+    fn kind() -> Kind {
+        Size::kind().or("path")
+    }
+}
 
 /// IBTA's local ACK timeout for exponent 0, if that did not stand for no timeout.
 const ACK_TIMEOUT_UNIT_NS: u64 = 4_096;
@@ -41,67 +46,81 @@ pub(crate) struct Hosts {
     pub framing_bytes: u32,
 }
 
-keys! {
-    /// `[host]`
-    #[derive(Default)]
-    pub(crate) Host at "host" for Hosts {
-        payload: Size "largest payload of a data packet"
-            from "PCN's evaluation, as read" => config.payload_bytes;
-        header: Size "headers and trailers of a data packet"
-            from "PCN's evaluation, as read" => config.header_bytes;
-        preamble_and_gap: Size "preamble and gap, bytes on the wire beyond the frame: `\"20B\"` on real Ethernet"
-            from "ns-3, which counts none" => framing_bytes;
-        min_frame: Size "smallest size of RoCE data packets, which are padded to it; `\"0B\"` in HPCC's simulator, which pads only ACKs"
-            from "IEEE 802.3" => config.min_frame_bytes;
-        ack_every: u32 "data packets per ACK; the last packet of a flow or of a window is always acknowledged"
-            from "PCN's evaluation, as read" => config.ack_every;
-        retransmit_timeout: Duration
-            "time without progress after which a sender goes back to the oldest unacknowledged packet"
-            from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
-        ignore_pause: NameList = ["none"] "hosts whose NICs do not obey PAUSE: `\"H3\"`, `[\"H0..H3\", \"H9\"]`"
-            idle ("no queue can be paused", "remove it, or list a priority in switch.lossless");
-        ack_timeout: u8 = ["-"]
-            "instead of `retransmit_timeout`: the timeout as an exponent, as NICs and NCCL express it. `n` is 4.096 us times 2 to the `n`: 14 is \
-             67 ms, 20 is 4.3 s; from 1 to 31"
-            from "IBTA's local ACK timeout";
-        retry_count: u32 = ["no limit"]
-            "a RoCE flow gives up at the next timeout after this many consecutive timeouts with nothing acknowledged: 7 on \
-             most NICs"
-            from "IBTA's retry counter; only timeouts count";
-        ack_priority: AckPriorityKey "priority of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`: they then queue behind its data in switches, can be paused, and count for PFC and marking; hosts send them first"
-            => config.ack_priority;
-        pause_acks: bool = ["`true`"] "with `ack_priority` `\"flow\"`: PAUSE at a host stops its ACKs, too"
-            idle ("PAUSE cannot stop them", "set ack_priority = \"flow\", or remove it");
-        ack_size: Size "frame size of ACKs and NAKs"
-            from "RoCEv2 over Ethernet with FCS" => config.ack_bytes;
-        rate_change: RateChange "when a new rate applies: at once, to the gap since the last packet, or from the `\"next-packet\"`, as in HPCC's simulator for all laws but HPCC"
-            from "NICs that reschedule" => config.rate_change;
-        nic: NicModel "how the NIC schedules flows: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: round-robin in start order, with a single wake-up timer that is never rearmed while pending; there a NAK is also an RTT sample, and a duplicate packet is not acknowledged unless a timeout sent it"
-            from "NICs with a rate limiter for each flow" => config.nic;
-        ets: Ets = ["strict priority"]
-            "weight of each priority at the NIC, such as `{ 0 = 20, 3 = 80 }`: they share its port in proportion; priorities that \
-             are not listed go before them, higher numbers first"
-            from "ETS, 802.1Q clause 37";
-        spraying: SprayingKey = ["`\"none\"`"]
-            "how the NIC chooses the path of each packet of a RoCE flow: [Paths](#paths)";
-        paths: u32 = [DEFAULT_PATHS] "entropy values (source ports) per flow; a power of two, or any number with `\"reps\"`"
-            from "uet-htsim" idle ONE_PATH;
-        reps_freeze: Duration = [reps::Params::default().freeze]
-            "time after a timeout during which REPS uses only paths that are known to work; `\"0s\"` switches this off"
-            from "uet-htsim" idle NO_REPS;
-        window: WindowKey = ["none"]
-            "limit of payload in flight, in addition to that of the congestion control: a size, or `\"path\"` for the bandwidth-delay product of each flow's path";
-        window_by_rate: bool = ["`false`"] "the window shrinks with the flow's rate"
-            idle ("there is no window", "set window = \"path\", or a size");
-        nak_interval: Duration "interval at which a remaining gap is reported again"
-            from "once per gap; HPCC's simulator 500 us" => config.nak_interval;
-        control_priority: u8 "priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused; must not be lossless"
-            => config.control_priority;
-        notification_reaction: Duration "delay from the arrival of a CNP or CNM until it takes effect"
-            => config.notification_reaction;
-        extra_delay: ExtraDelayKey = ["`\"0s\"`"]
-            "delay of a flow's data packets at the receiving host, before its transport sees them";
-    }
+/// `[host]`
+#[derive(Keys)]
+#[keys("host", sets = Hosts)]
+pub(crate) struct Host {
+    /// largest payload of a data packet
+    #[key(sets = config.payload_bytes, from = "PCN's evaluation, as read")]
+    pub(crate) payload: Param<Size>,
+    /// headers and trailers of a data packet
+    #[key(sets = config.header_bytes, from = "PCN's evaluation, as read")]
+    pub(crate) header: Param<Size>,
+    /// preamble and gap, bytes on the wire beyond the frame: `"20B"` on real Ethernet
+    #[key(sets = framing_bytes, from = "ns-3, which counts none")]
+    pub(crate) preamble_and_gap: Param<Size>,
+    /// smallest size of RoCE data packets, which are padded to it; `"0B"` in HPCC's simulator, which pads only ACKs
+    #[key(sets = config.min_frame_bytes, from = "IEEE 802.3")]
+    pub(crate) min_frame: Param<Size>,
+    /// data packets per ACK; the last packet of a flow or of a window is always acknowledged
+    #[key(sets = config.ack_every, from = "PCN's evaluation, as read")]
+    pub(crate) ack_every: Param<u32>,
+    /// time without progress after which a sender goes back to the oldest unacknowledged packet
+    #[key(sets = config.retransmit_timeout, from = "IBTA's local ACK timeout 14")]
+    pub(crate) retransmit_timeout: Param<Duration>,
+    /// hosts whose NICs do not obey PAUSE: `"H3"`, `["H0..H3", "H9"]`
+    #[key(unset = "none", idle = ("no queue can be paused", "remove it, or list a priority in switch.lossless"))]
+    pub(crate) ignore_pause: Written<NameList>,
+    /// instead of `retransmit_timeout`: the timeout as an exponent, as NICs and NCCL express it. `n` is 4.096 us times 2 to the `n`: 14 is 67 ms, 20 is 4.3 s; from 1 to 31
+    #[key(from = "IBTA's local ACK timeout")]
+    pub(crate) ack_timeout: Written<u8>,
+    /// a RoCE flow gives up at the next timeout after this many consecutive timeouts with nothing acknowledged: 7 on most NICs
+    #[key(unset = "no limit", from = "IBTA's retry counter; only timeouts count")]
+    pub(crate) retry_count: Written<u32>,
+    /// priority of RoCE's ACKs and NAKs: `"control"`, or that of the `"flow"`: they then queue behind its data in switches, can be paused, and count for PFC and marking; hosts send them first
+    #[key(sets = config.ack_priority)]
+    pub(crate) ack_priority: Param<AckPriorityKey>,
+    /// with `ack_priority` `"flow"`: PAUSE at a host stops its ACKs, too
+    #[key(default = true, idle = ("PAUSE cannot stop them", "set ack_priority = \"flow\", or remove it"))]
+    pub(crate) pause_acks: WithDefault<bool>,
+    /// frame size of ACKs and NAKs
+    #[key(sets = config.ack_bytes, from = "RoCEv2 over Ethernet with FCS")]
+    pub(crate) ack_size: Param<Size>,
+    /// when a new rate applies: at once, to the gap since the last packet, or from the `"next-packet"`, as in HPCC's simulator for all laws but HPCC
+    #[key(sets = config.rate_change, from = "NICs that reschedule")]
+    pub(crate) rate_change: Param<RateChange>,
+    /// how the NIC schedules flows: `"own"`, or `"hpcc"` as in HPCC's simulator: round-robin in start order, with a single wake-up timer that is never rearmed while pending; there a NAK is also an RTT sample, and a duplicate packet is not acknowledged unless a timeout sent it
+    #[key(sets = config.nic, from = "NICs with a rate limiter for each flow")]
+    pub(crate) nic: Param<NicModel>,
+    /// weight of each priority at the NIC, such as `{ 0 = 20, 3 = 80 }`: they share its port in proportion; priorities that are not listed go before them, higher numbers first
+    #[key(unset = "strict priority", from = "ETS, 802.1Q clause 37")]
+    pub(crate) ets: Written<Ets>,
+    /// how the NIC chooses the path of each packet of a RoCE flow: [Paths](#paths)
+    pub(crate) spraying: WithDefault<OneOf<SprayingKey>>,
+    /// entropy values (source ports) per flow; a power of two, or any number with `"reps"`
+    #[key(default = DEFAULT_PATHS, from = "uet-htsim", idle = ONE_PATH)]
+    pub(crate) paths: WithDefault<u32>,
+    /// time after a timeout during which REPS uses only paths that are known to work; `"0s"` switches this off
+    #[key(default = Duration(reps::Params::default().freeze), from = "uet-htsim", idle = NO_REPS)]
+    pub(crate) reps_freeze: WithDefault<Duration>,
+    /// limit of payload in flight, in addition to that of the congestion control: a size, or `"path"` for the bandwidth-delay product of each flow's path
+    #[key(unset = "none")]
+    pub(crate) window: Written<WindowKey>,
+    /// the window shrinks with the flow's rate
+    #[key(idle = ("there is no window", "set window = \"path\", or a size"))]
+    pub(crate) window_by_rate: WithDefault<bool>,
+    /// interval at which a remaining gap is reported again
+    #[key(sets = config.nak_interval, from = "once per gap; HPCC's simulator 500 us")]
+    pub(crate) nak_interval: Param<Duration>,
+    /// priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused; must not be lossless
+    #[key(sets = config.control_priority)]
+    pub(crate) control_priority: Param<u8>,
+    /// delay from the arrival of a CNP or CNM until it takes effect
+    #[key(sets = config.notification_reaction)]
+    pub(crate) notification_reaction: Param<Duration>,
+    /// delay of a flow's data packets at the receiving host, before its transport sees them
+    #[key(unset = Duration::default().to_string())]
+    pub(crate) extra_delay: Written<ExtraDelayKey>,
 }
 
 impl WindowKey {
@@ -177,10 +196,8 @@ impl Hosts {
     pub fn of(file: &Host) -> Checked<Self> {
         let mut hosts = Self::default();
         file.apply(&mut hosts)?;
-        if hosts.config.ack_priority == AckPriority::Flow
-            && let Some(pause) = file.pause_acks.value()
-        {
-            hosts.config.pause_acks = *pause;
+        if hosts.config.ack_priority == AckPriority::Flow {
+            hosts.config.pause_acks = *file.pause_acks.value();
         }
         hosts.config.spraying = spraying(&file.spraying, &file.paths, &file.reps_freeze)?;
         if let Some(timeout) = ack_timeout(file)? {
@@ -191,7 +208,7 @@ impl Hosts {
         if let Some(window) = file.window.get() {
             hosts.config.window = Some(WindowConfig {
                 bytes: WindowKey::bytes(window)?,
-                by_rate: file.window_by_rate.value().copied().unwrap_or(false),
+                by_rate: *file.window_by_rate.value(),
             });
         }
         Ok(hosts)

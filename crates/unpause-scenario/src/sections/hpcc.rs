@@ -3,12 +3,12 @@
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{HistogramProbe, NodeId, PortId, Probes};
-
-use super::probes::ProbeKeys;
-use crate::text::keys::keys;
-use unpause_import::fabric::names::Names;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Duration;
+
+use super::probes::ProbeKeys;
+use crate::text::keys::{Keys, Param, WithDefault, Written};
+use unpause_import::fabric::names::Names;
 
 /// Which files are asked for.
 #[derive(Clone, Debug, Default)]
@@ -34,19 +34,25 @@ const QLEN: HistogramProbe = HistogramProbe {
 
 type Nodes = Vec<Spanned<String>>;
 
-keys! {
-    /// `[hpcc]`
-    #[derive(Default)]
-    pub(crate) HpccKeys at "hpcc" for Hpcc {
-        fct: bool "write `hpcc/fct.txt`: completed flows, with FCTs up to the last ACK at the sender" => fct;
-        pfc: bool "write `hpcc/pfc.txt`: start and end of each PAUSE, where it arrives" => pfc;
-        qlen: bool "write `hpcc/qlen.txt`: queue lengths of all switch ports, sampled every 100 ns and written every 100 ms between `qlen_start` and `qlen_end`" => qlen;
-        qlen_start: Duration = [QLEN.start] "first time that is sampled" from "`third.cc`"
-            idle ("queues are not sampled", "add qlen = true");
-        trace: Nodes = ["none"] "write `hpcc/mix.tr`: every packet that these nodes (`[\"S5\", \"H0\"]`) receive, queue or send, for HPCC's `trace_reader`; also in table `packets`";
-        qlen_end: Duration = [QLEN.end] "last time that is sampled" from "`third.cc`"
-            idle ("queues are not sampled", "add qlen = true");
-    }
+/// `[hpcc]`
+#[derive(Keys)]
+#[keys("hpcc", sets = Hpcc)]
+pub(crate) struct HpccKeys {
+    /// write `hpcc/fct.txt`: completed flows, with FCTs up to the last ACK at the sender
+    pub(crate) fct: Param<bool>,
+    /// write `hpcc/pfc.txt`: start and end of each PAUSE, where it arrives
+    pub(crate) pfc: Param<bool>,
+    /// write `hpcc/qlen.txt`: queue lengths of all switch ports, sampled every 100 ns and written every 100 ms between `qlen_start` and `qlen_end`
+    pub(crate) qlen: Param<bool>,
+    /// first time that is sampled
+    #[key(default = Duration(QLEN.start), from = "`third.cc`", idle = ("queues are not sampled", "add qlen = true"))]
+    pub(crate) qlen_start: WithDefault<Duration>,
+    /// write `hpcc/mix.tr`: every packet that these nodes (`["S5", "H0"]`) receive, queue or send, for HPCC's `trace_reader`; also in table `packets`
+    #[key(unset = "none")]
+    pub(crate) trace: Written<Nodes>,
+    /// last time that is sampled
+    #[key(default = Duration(QLEN.end), from = "`third.cc`", idle = ("queues are not sampled", "add qlen = true"))]
+    pub(crate) qlen_end: WithDefault<Duration>,
 }
 
 impl Hpcc {
@@ -75,10 +81,9 @@ impl Hpcc {
         probes.acknowledged |= self.fct;
         probes.pauses |= self.pfc;
         if self.qlen {
-            let [start, end] = [&keys.qlen_start, &keys.qlen_end].map(|it| it.value());
             probes.histogram = Some(HistogramProbe {
-                start: start.map_or(QLEN.start, |it| it.0),
-                end: end.map_or(QLEN.end, |it| it.0),
+                start: keys.qlen_start.value().0,
+                end: keys.qlen_end.value().0,
                 ..QLEN
             });
         }

@@ -1,17 +1,24 @@
 //! `kind = "error-rate"` of `[[event]]`: frames that are lost to errors.
 
 use std::ops::Range;
+use unpause_protocols::names::Names;
+use unpause_text::error::{Checked, Problem};
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::{Fec, FrameErrors};
 
-use crate::text::keys::{Written, names};
-use unpause_text::error::{Checked, Problem};
+use crate::text::keys::{WithDefault, Written};
+use crate::text::kind::OneOf;
 
-names! {
-    /// How bits are corrected.
-    pub(crate) FecName { None = "none", Rs544 = "rs-544", Rs272 = "rs-272" }
+/// How bits are corrected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum FecName {
+    None,
+    #[name = "rs-544"]
+    Rs544,
+    #[name = "rs-272"]
+    Rs272,
 }
 
 /// Most codewords that a frame's bits may be spread over.
@@ -54,7 +61,7 @@ fn interleave(rate: Rate) -> u8 {
 /// What the keys `loss` and `ber`, `fec` and `interleave` ask for, of a table at `place`.
 pub(super) fn asked(
     (loss, ber): (&Written<f64>, &Written<f64>),
-    (fec, interleave): (&Written<FecName>, &Written<u8>),
+    (fec, interleave): (&WithDefault<OneOf<FecName>>, &Written<u8>),
     place: Range<usize>,
 ) -> Checked<Asked> {
     let wrong_bits = match (loss.get(), ber.get()) {
@@ -79,7 +86,7 @@ pub(super) fn asked(
                 .err();
         }
     };
-    let fec = match fec.value().copied().unwrap_or(FecName::None) {
+    let fec = match fec.value().0 {
         FecName::None => {
             return Ok(Asked::Same(match wrong_bits > 0.0 {
                 true => FrameErrors::Bits(wrong_bits),

@@ -1,6 +1,8 @@
 //! `kind = "pause-storm"` of `[[event]]`: NICs that send PAUSE.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
@@ -9,8 +11,6 @@ use unpause_sim::config::{Fabric, NodeId, PauseStorm, PortId};
 use super::event_links::{ends, links_of};
 use crate::text::keys::Written;
 use unpause_import::fabric::names::Names;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
 
 /// The keys of an event that are looked at.
 pub(super) struct StormKeys<'k> {

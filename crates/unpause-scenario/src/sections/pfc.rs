@@ -2,58 +2,57 @@
 
 use serde_spanned::Spanned;
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::names::Names;
 use unpause_sim::config::{HostConfig, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold};
-
-use crate::text::by_rate::{ByRate, NumberByRate, Rated, SizeByRate};
-use crate::text::checks::both;
-use crate::text::keys::{keys, names, set};
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::{Duration, Ratio, Size};
 
-keys! {
-    /// `[pfc]`
-    #[derive(Default)]
-    pub(crate) Pfc at "pfc" for PfcConfig {
-        xoff: Size = ["`\"512KB\"`; in a CIOQ fabric `\"110KB\"`"] "PAUSE above this"
-            from "PCN; Qhigh of QCN at inputs" idle OWN;
-        xon: Size = ["two frames below `xoff`; in a CIOQ fabric `\"44KB\"`"] "resume at or below this"
-            from "our reading of PCN; Qlow of QCN at inputs" idle OWN;
-        xon_gap: Size = ["two frames"] "instead of `xon`: resume this far below `xoff`" idle OWN;
-        dynamic_shift: NumberByRate = ["-"]
-            "instead of `xoff`: the threshold is the free shared buffer divided by 2 to the power of this; 3 is one \
-             eighth, as in HPCC's simulator at ports as fast as hosts; `{ \"10Gbps\" = 3, \"40Gbps\" = 1 }` by link rate"
-            idle ("the buffers of this switch model are not shared",
-                "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
-        alpha: Ratio = ["-"]
-            "instead of `dynamic_shift`: the threshold is the free shared buffer times this, a power of two from 1/256 to 256; \
-             SONiC's `dynamic_th` is its exponent. Above 1, a port may also take all free memory: a packet that finds none goes to headroom and sends PAUSE"
-            idle ("the buffers of this switch model are not shared",
-                "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
-        reserve: Size = ["-"]
-            "with `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority), used before shared memory. Switches then count as in HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes everything that would exceed it, whether PAUSE was sent or not"
-            idle ("only a threshold on shared memory has it", "set `dynamic_shift` or `alpha`, or remove it");
-        headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
-            "buffer for data that arrive after XOFF, for each port or by link rate. With `dynamic_shift` or `alpha`, switches add \
-             room for a frame, the one that crosses XOFF, to the default and to what is written here; with a `reserve` to \
-             the default only"
-            idle ("in this switch model, the input buffer beyond XOFF is the headroom",
-                "remove it, or choose model = \"shared-buffer\"");
-        headroom_pool: Size = ["enough for all ports"]
-            "headroom shared by all ports of a switch, of which each port may use up to `headroom`. SONiC's \
-             shared headroom pool (`xoff` of `BUFFER_POOL`)"
-            idle ("in this switch model, the input buffer beyond XOFF is the headroom",
-                "remove it, or choose model = \"shared-buffer\"");
-        headroom_delays: u32 = ["-"]
-            "instead of `headroom`, and with the same frame added: the bytes that the link carries in this many link delays; 3 in HPCC's simulator"
-            idle ("in this switch model, the input buffer beyond XOFF is the headroom",
-                "remove it, or choose model = \"shared-buffer\"");
-        reaction: Duration "delay from the arrival of a PAUSE until the transmitter obeys it" => reaction;
-        mode: PfcMode = ["`\"standard\"`"]
-            "how PAUSE is repeated and counted, [explained here](mechanisms.md#pause-three-ways-to-count)";
-        pause_quanta: u16 = ["65535; with `\"ns3-rdma\"` `pause_time` = `\"5us\"`"]
-            "duration that a PAUSE requests, in units of 512 bit times" from "the largest value of a frame; ns3-rdma" idle FOR_EVER;
-        pause_time: Duration = ["-"] "the same as a time; only one of the two" idle FOR_EVER;
-    }
+use crate::text::by_rate::{ByRate, NumberByRate, Rated, SizeByRate};
+use crate::text::checks::both;
+use crate::text::keys::{Keys, Param, WithDefault, Written, set};
+use crate::text::kind::OneOf;
+
+/// `[pfc]`
+#[derive(Keys)]
+#[keys("pfc", sets = PfcConfig)]
+pub(crate) struct Pfc {
+    /// PAUSE above this
+    #[key(unset = "`\"512KB\"`; in a CIOQ fabric `\"110KB\"`", from = "PCN; Qhigh of QCN at inputs", idle = OWN)]
+    pub(crate) xoff: Written<Size>,
+    /// resume at or below this
+    #[key(unset = "two frames below `xoff`; in a CIOQ fabric `\"44KB\"`", from = "our reading of PCN; Qlow of QCN at inputs", idle = OWN)]
+    pub(crate) xon: Written<Size>,
+    /// instead of `xon`: resume this far below `xoff`
+    #[key(unset = "two frames", idle = OWN)]
+    pub(crate) xon_gap: Written<Size>,
+    /// instead of `xoff`: the threshold is the free shared buffer divided by 2 to the power of this; 3 is one eighth, as in HPCC's simulator at ports as fast as hosts; `{ "10Gbps" = 3, "40Gbps" = 1 }` by link rate
+    #[key(idle = ("the buffers of this switch model are not shared", "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer"))]
+    pub(crate) dynamic_shift: Written<NumberByRate>,
+    /// instead of `dynamic_shift`: the threshold is the free shared buffer times this, a power of two from 1/256 to 256; SONiC's `dynamic_th` is its exponent. Above 1, a port may also take all free memory: a packet that finds none goes to headroom and sends PAUSE
+    #[key(idle = ("the buffers of this switch model are not shared", "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer"))]
+    pub(crate) alpha: Written<Ratio>,
+    /// with `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority), used before shared memory. Switches then count as in HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes everything that would exceed it, whether PAUSE was sent or not
+    #[key(idle = ("only a threshold on shared memory has it", "set `dynamic_shift` or `alpha`, or remove it"))]
+    pub(crate) reserve: Written<Size>,
+    /// buffer for data that arrive after XOFF, for each port or by link rate. With `dynamic_shift` or `alpha`, switches add room for a frame, the one that crosses XOFF, to the default and to what is written here; with a `reserve` to the default only
+    #[key(unset = "by the formula of 802.1Q for each link", idle = ("in this switch model, the input buffer beyond XOFF is the headroom", "remove it, or choose model = \"shared-buffer\""))]
+    pub(crate) headroom: Written<SizeByRate>,
+    /// headroom shared by all ports of a switch, of which each port may use up to `headroom`. SONiC's shared headroom pool (`xoff` of `BUFFER_POOL`)
+    #[key(unset = "enough for all ports", idle = ("in this switch model, the input buffer beyond XOFF is the headroom", "remove it, or choose model = \"shared-buffer\""))]
+    pub(crate) headroom_pool: Written<Size>,
+    /// instead of `headroom`, and with the same frame added: the bytes that the link carries in this many link delays; 3 in HPCC's simulator
+    #[key(idle = ("in this switch model, the input buffer beyond XOFF is the headroom", "remove it, or choose model = \"shared-buffer\""))]
+    pub(crate) headroom_delays: Written<u32>,
+    /// delay from the arrival of a PAUSE until the transmitter obeys it
+    pub(crate) reaction: Param<Duration>,
+    /// how PAUSE is repeated and counted, [explained here](mechanisms.md#pause-three-ways-to-count)
+    pub(crate) mode: WithDefault<OneOf<PfcMode>>,
+    /// duration that a PAUSE requests, in units of 512 bit times
+    #[key(unset = "65535; with `\"ns3-rdma\"` `pause_time` = `\"5us\"`", from = "the largest value of a frame; ns3-rdma", idle = FOR_EVER)]
+    pub(crate) pause_quanta: Written<u16>,
+    /// the same as a time; only one of the two
+    #[key(idle = FOR_EVER)]
+    pub(crate) pause_time: Written<Duration>,
 }
 
 const FOR_EVER: (&str, &str) = (
@@ -65,14 +64,13 @@ const OWN: (&str, &str) = (
     "thresholds and sizes of model = \"pipeline\" are in [switch.pipeline]",
 );
 
-names! {
-    /// How PAUSE frames are sent.
-    pub(crate) PfcMode {
-        Standard = "standard",
-        Ns3Rdma = "ns3-rdma",
-        UntilXon = "until-xon",
-        Once = "once",
-    }
+/// How PAUSE frames are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum PfcMode {
+    Standard,
+    Ns3Rdma,
+    UntilXon,
+    Once,
 }
 
 /// XOFF and XON where they are not set.
@@ -105,11 +103,11 @@ pub(crate) fn pause(file: &Pfc, config: &mut PfcConfig) -> Checked<()> {
 
 /// How PAUSE is repeated, with what it asks for if that is not said.
 pub(crate) fn mode(file: &Pfc) -> pfc::Params {
-    match file.mode.value() {
-        None | Some(PfcMode::Standard) => pfc::Params::default(),
-        Some(PfcMode::Ns3Rdma) => pfc::Params::ns3_rdma(),
-        Some(PfcMode::UntilXon) => pfc::Params::until_xon(),
-        Some(PfcMode::Once) => pfc::Params {
+    match file.mode.value().0 {
+        PfcMode::Standard => pfc::Params::default(),
+        PfcMode::Ns3Rdma => pfc::Params::ns3_rdma(),
+        PfcMode::UntilXon => pfc::Params::until_xon(),
+        PfcMode::Once => pfc::Params {
             mode: pfc::PauseMode::Once,
             ..pfc::Params::default()
         },

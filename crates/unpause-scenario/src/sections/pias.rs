@@ -4,29 +4,33 @@ use serde_spanned::Spanned;
 use unpause_protocols::tagging::{self, pias};
 use unpause_sim::bytes;
 use unpause_sim::config::{PRIORITIES, Tags};
-
-use crate::text::checks::data_priority;
-use crate::text::keys::keys;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Size;
+
+use crate::text::checks::data_priority;
+use crate::text::keys::{Keys, Written};
 
 type Sizes = Vec<Spanned<Size>>;
 type Priorities = Vec<Spanned<u8>>;
 
-keys! {
-    /// `[pias]`
-    pub(crate) Pias at "pias" for () {
-        ! priorities: Priorities
-            "priority of each level, one more than there are thresholds; the first is also that of SYNs and ACKs";
-        thresholds: Sizes = ["`[\"140KB\", \"280KB\", \"420KB\"]`"]
-            "bytes sent by a flow; beyond each threshold its segments move to the next level";
-    }
+/// The thresholds that hold if none are written, in bytes.
+const THRESHOLDS: [u64; 3] = [140_000, 280_000, 420_000];
+
+/// `[pias]`
+#[derive(Keys)]
+#[keys("pias")]
+pub(crate) struct Pias {
+    /// priority of each level, one more than there are thresholds; the first is also that of SYNs and ACKs
+    pub(crate) priorities: Spanned<Priorities>,
+    /// bytes sent by a flow; beyond each threshold its segments move to the next level
+    #[key(unset = format!("[{}]", THRESHOLDS.map(|size| format!("{:?}", bytes(size))).join(", ")))]
+    pub(crate) thresholds: Written<Sizes>,
 }
 
 /// PIAS: thresholds that increase, and a priority less urgent than the last for each level.
 pub(crate) fn pias(file: &Spanned<Pias>, control_priority: u8) -> Checked<Tags> {
     let pias = file.get_ref();
-    let mut thresholds = vec![140_000, 280_000, 420_000];
+    let mut thresholds = THRESHOLDS.to_vec();
     if let Some(list) = pias.thresholds.get() {
         thresholds.clear();
         for size in list.get_ref() {

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+use unpause_text::error::{Checked, Problem, from_toml};
+use unpause_text::limits::{self, show_count};
+use unpause_text::quantity;
 
 use serde::Deserialize;
+use serde_json::json;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 
 use crate::columns;
 use crate::swept::Swept;
 use crate::text::document::{self, Table, read};
-use crate::text::keys::{keys, kinds};
-use unpause_text::error::{Checked, Problem, from_toml};
-use unpause_text::limits::{self, show_count};
-use unpause_text::quantity;
+use crate::text::keys::{Keys, Written};
+use crate::text::kind::{HasKind, Kind};
 
 /// What to do about too many.
 pub(crate) const MANY_POINTS: &str = "every run of a scenario is kept in memory; `unpause sweep` varies keys of a \
@@ -24,25 +26,34 @@ type Paths = Vec<Spanned<String>>;
 type Values = Vec<Value>;
 type Withs = Vec<With>;
 
-kinds! { Values = "numbers or texts", Withs = "tables" }
-
-keys! {
-    /// `[[sweep]]`
-    pub(crate) SweepKeys at "sweep" for () {
-        ! name: String "numeric column of table `runs`";
-        ! key: String
-            "path of the key that is swept: `\"traffic.F1.rate_limit\"`, `\"pfc.xoff\"`, `\"scheme.PCN.pcn.w_max\"`";
-        also: Paths = ["none"] "further keys that get the same value";
-        with: Withs = ["none"]
-            "further keys with their own value at each point: `[{ key = \"scheme.PCN.pcn.w_min\", values = [\"1/40\", \"1/80\"] }]`";
-        prefix: String = ["none"] "text before each value";
-        unit: String = ["none"] "text after each value";
-        values: Values = ["-"]
-            "numbers, or texts such as `\"1/128\"`; or names such as `\"packed\"`, which stand as 0, 1, 2, … in the column of table `runs`, with the names in its metadata `names`";
-        from: f64 = ["-"] "instead of `values`: first value";
-        to: f64 = ["-"] "instead of `values`: last value";
-        step: f64 = ["-"] "instead of `values`: difference of successive values";
-    }
+/// `[[sweep]]`
+#[derive(Keys)]
+#[keys("sweep")]
+pub(crate) struct SweepKeys {
+    /// numeric column of table `runs`
+    pub(crate) name: Spanned<String>,
+    /// path of the key that is swept: `"traffic.F1.rate_limit"`, `"pfc.xoff"`, `"scheme.PCN.pcn.w_max"`
+    pub(crate) key: Spanned<String>,
+    /// further keys that get the same value
+    #[key(unset = "none")]
+    pub(crate) also: Written<Paths>,
+    /// further keys with their own value at each point: `[{ key = "scheme.PCN.pcn.w_min", values = ["1/40", "1/80"] }]`
+    #[key(unset = "none")]
+    pub(crate) with: Written<Withs>,
+    /// text before each value
+    #[key(unset = "none")]
+    pub(crate) prefix: Written<String>,
+    /// text after each value
+    #[key(unset = "none")]
+    pub(crate) unit: Written<String>,
+    /// numbers, or texts such as `"1/128"`; or names such as `"packed"`, which stand as 0, 1, 2, … in the column of table `runs`, with the names in its metadata `names`
+    pub(crate) values: Written<Values>,
+    /// instead of `values`: first value
+    pub(crate) from: Written<f64>,
+    /// instead of `values`: last value
+    pub(crate) to: Written<f64>,
+    /// instead of `values`: difference of successive values
+    pub(crate) step: Written<f64>,
 }
 
 /// A key that goes with the swept one, with a value for each of its values.
@@ -59,6 +70,18 @@ pub(crate) struct With {
 pub(crate) enum Value {
     Number(f64),
     Text(String),
+}
+
+impl HasKind for With {
+    fn kind() -> Kind {
+        Kind::table("table")
+    }
+}
+
+impl HasKind for Value {
+    fn kind() -> Kind {
+        Kind::new("number or text", json!({"type": ["number", "string"]}))
+    }
 }
 
 /// All points of all sweeps; one point without values if there are none.

@@ -4,15 +4,14 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
+use unpause_text::quantity::{DataRate, Ratio, Size};
 
 use serde::de::value::{BoolDeserializer, F64Deserializer, I64Deserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use unpause_protocols::units::Rate;
 
-use super::kind::kinds;
 use super::setting::Setting;
-use unpause_text::quantity::{DataRate, Ratio, Size};
 
 /// A value for all links, or one for links of each rate.
 pub(crate) enum ByRate<S> {
@@ -23,12 +22,6 @@ pub(crate) enum ByRate<S> {
 pub(crate) type NumberByRate = ByRate<u32>;
 pub(crate) type SizeByRate = ByRate<Size>;
 pub(crate) type RatioByRate = ByRate<Ratio>;
-
-kinds! {
-    NumberByRate = "number, or numbers by link rate",
-    SizeByRate = "size, or sizes by link rate",
-    RatioByRate = "ratio, or ratios by link rate",
-}
 
 struct Read<S>(PhantomData<S>);
 

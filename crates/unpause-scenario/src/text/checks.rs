@@ -4,7 +4,6 @@ use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::config::PRIORITIES;
 use unpause_sim::traffic::Transport;
-
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::{Duration, Size};
 

@@ -5,12 +5,11 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem, from_toml, nearest};
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
-
-use unpause_text::error::{Checked, Problem, from_toml, nearest};
 
 /// A table and where it is.
 pub(crate) type Table<'i> = Spanned<DeTable<'i>>;

@@ -1,31 +1,33 @@
-//! Keys of a table, each declared once: name, kind, default, what it is, where the default is from. What is
-//! written and read by nobody has no effect, and is refused.
+//! Keys of a table, the fields of a struct with `#[derive(Keys)]`: name, kind, default, meaning, source of the default. A key
+//! that is written but that nobody reads has no effect, and is refused.
 
 use std::cell::Cell;
 use std::fmt;
-use std::ops::Range;
+use std::marker::PhantomData;
+use std::ops::{Deref, Range, RangeInclusive};
+use unpause_text::error::{Checked, Problem};
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer;
+use serde::de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor};
 use serde_spanned::Spanned;
+pub(crate) use unpause_derive::Keys;
 
 use super::document::{Table, read};
-pub(crate) use super::kind::{TABLE, kinds, names};
+use super::kind::{HasKind, Kind};
 use super::setting::Setting;
-use unpause_text::error::{Checked, Problem};
 
 /// One key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// As written in the file.
     pub name: &'static str,
-    /// How its value is written: `time`, `rate`, …, or the values that there are; in Markdown.
-    pub kind: &'static str,
-    /// Its value when it is not written.
+    /// How its value is written.
+    pub kind: Kind,
+    /// Its value if it is not written.
     pub default: KeyDefault,
-    /// What it is; in Markdown.
+    /// Its meaning, in Markdown.
     pub description: &'static str,
-    /// Where the default is from; empty if that is not said.
+    /// The source of the default; empty if there is none.
     pub origin: &'static str,
 }
 
@@ -37,11 +39,6 @@ impl Key {
             self.default,
             KeyDefault::Required | KeyDefault::Words("required")
         )
-    }
-
-    /// The names that its value may be; none if it is of another kind.
-    pub fn choices(&self) -> Vec<&'static str> {
-        self.kind.split('"').skip(1).step_by(2).collect()
     }
 }
 
@@ -67,6 +64,18 @@ pub enum KeyDefault {
     Value(String),
     /// What words say, in Markdown.
     Words(&'static str),
+}
+
+impl From<&'static str> for KeyDefault {
+    fn from(words: &'static str) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl From<String> for KeyDefault {
+    fn from(value: String) -> Self {
+        Self::Value(value)
+    }
 }
 
 impl fmt::Display for KeyDefault {
@@ -119,22 +128,65 @@ impl<T> Written<T> {
     }
 }
 
-impl<T> Default for Written<T> {
-    fn default() -> Self {
+impl<T> From<Option<Spanned<T>>> for Written<T> {
+    fn from(value: Option<Spanned<T>>) -> Self {
         Self {
-            value: None,
+            value,
             is_read: Cell::new(false),
         }
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Written<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Spanned::deserialize(deserializer)?;
-        Ok(Self {
-            value: Some(value),
-            ..Self::default()
-        })
+impl<T> Default for Written<T> {
+    fn default() -> Self {
+        None.into()
+    }
+}
+
+/// A key that sets a parameter, which has the default.
+pub(crate) type Param<T> = Written<T>;
+
+/// The value of a key that has one in any case.
+pub(crate) struct WithDefault<T> {
+    written: Written<T>,
+    default: T,
+}
+
+impl<T> WithDefault<T> {
+    pub fn new(written: Option<Spanned<T>>, default: T) -> Self {
+        Self {
+            written: written.into(),
+            default,
+        }
+    }
+
+    /// The value that is written, or the default.
+    pub fn value(&self) -> &T {
+        self.written.value().unwrap_or(&self.default)
+    }
+}
+
+impl<T: Copy + fmt::Display + PartialOrd> WithDefault<T> {
+    /// The value; a mistake if there are more or fewer of `what` than these.
+    pub fn within(&self, possible: RangeInclusive<T>, what: &str) -> Checked<T> {
+        let value = *self.value();
+        match self.get().filter(|_| !possible.contains(&value)) {
+            None => Ok(value),
+            Some(written) => Problem::new(format!("{value} {what}"))
+                .at(
+                    written.span(),
+                    format!("from {} to {}", possible.start(), possible.end()),
+                )
+                .err(),
+        }
+    }
+}
+
+impl<T> Deref for WithDefault<T> {
+    type Target = Written<T>;
+
+    fn deref(&self) -> &Written<T> {
+        &self.written
     }
 }
 
@@ -147,20 +199,123 @@ pub(crate) struct Unread {
     pub why: (&'static str, &'static str),
 }
 
-/// The keys of a table as they are written, which set some of `P`; [`keys!`] makes them.
-pub(crate) trait Keys<P>: DeserializeOwned {
-    /// What they are called.
-    const NAMES: &'static [&'static str];
-    /// All of them, with `params` as defaults.
-    fn keys(params: &P) -> Vec<Key>;
-    /// Sets what they say by themselves.
-    fn apply(&self, params: &mut P) -> Checked<()>;
+/// The keys of a table as they are written. `#[derive(Keys)]` implements it.
+pub(crate) trait Keys: DeserializeOwned {
+    /// Where the table is in the file: `switch.cioq`; empty for the file itself.
+    const PATH: &'static str;
+    /// The parameters that some of the keys set.
+    type Params: Default;
+    /// The keys while they are read.
+    type Reader: Reader<Keys = Self>;
+    /// All keys, with `params` as defaults.
+    fn keys(params: &Self::Params) -> Vec<Key>;
+    /// Sets the parameters of the keys that are written.
+    fn apply(&self, params: &mut Self::Params) -> Checked<()>;
+    /// The keys that may be left out.
+    fn entries(&self) -> Vec<Entry>;
+
     /// Keys that are written but were not read.
-    fn unread(&self) -> Vec<Unread>;
+    fn unread(&self) -> Vec<Unread> {
+        self.entries()
+            .into_iter()
+            .flat_map(|entry| entry.unread)
+            .collect()
+    }
+
+    /// Names and places of the keys that are written although they may be left out.
+    fn written(&self) -> Vec<(&'static str, Range<usize>)> {
+        let entries = self.entries().into_iter();
+        entries
+            .filter_map(|entry| Some((entry.name, entry.place?)))
+            .collect()
+    }
+
+    /// The names of all keys.
+    fn names() -> Vec<&'static str> {
+        let keys = Self::keys(&Self::Params::default());
+        keys.into_iter().map(|key| key.name).collect()
+    }
+}
+
+/// The keys of a table while they are read.
+pub(crate) trait Reader: Default {
+    /// The keys.
+    type Keys: Keys<Reader = Self>;
+    /// True if one of them has this name.
+    fn knows(name: &str) -> bool;
+    /// Reads the value of the key of this name; false if there is no such key.
+    fn read<'de, M: MapAccess<'de>>(&mut self, name: &str, map: &mut M) -> Result<bool, M::Error>;
+    /// Those that have been read.
+    fn finish<E: Error>(self) -> Result<Self::Keys, E>;
+}
+
+/// Reads a table.
+pub(crate) fn deserialize<'de, K: Keys, D: Deserializer<'de>>(from: D) -> Result<K, D::Error> {
+    from.deserialize_map(TableVisitor::<K>(PhantomData))
+}
+
+/// A table without a key that is written; none must be.
+pub(crate) fn of_nothing<K: Keys>() -> K {
+    let keys = K::Reader::default().finish::<serde::de::value::Error>();
+    keys.unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// The value of a key that must be written.
+pub(crate) fn required<T, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
+    value.ok_or_else(|| E::missing_field(name))
+}
+
+struct TableVisitor<K>(PhantomData<K>);
+
+impl<'de, K: Keys> Visitor<'de> for TableVisitor<K> {
+    type Value = K;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<K, M::Error> {
+        let mut reader = K::Reader::default();
+        while let Some(name) = map.next_key_seed(NameSeed::<K>(PhantomData))? {
+            reader.read(&name, &mut map)?;
+        }
+        reader.finish()
+    }
+}
+
+/// Reads the name of a key, and refuses a wrong one: so the error is at its place.
+struct NameSeed<K>(PhantomData<K>);
+
+impl<'de, K: Keys> DeserializeSeed<'de> for NameSeed<K> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<K: Keys> Visitor<'_> for NameSeed<K> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a key")
+    }
+    fn visit_str<E: Error>(self, name: &str) -> Result<String, E> {
+        if K::Reader::knows(name) {
+            return Ok(name.to_owned());
+        }
+        let known: Vec<String> = K::names()
+            .iter()
+            .map(|known| format!("`{known}`"))
+            .collect();
+        Err(E::custom(format!(
+            "unknown field `{name}`, expected one of {}",
+            known.join(", ")
+        )))
+    }
 }
 
 /// A table's keys; none are written if there is no table.
-pub(crate) fn keys_of<P, K: Keys<P> + Default>(table: Option<Table<'_>>) -> Checked<K> {
+pub(crate) fn keys_of<K: Keys + Default>(table: Option<Table<'_>>) -> Checked<K> {
     table.map_or(Ok(K::default()), |table| read(table, &[]))
 }
 
@@ -175,21 +330,39 @@ pub(crate) fn refuse(unread: Vec<Unread>) -> Checked<()> {
         .err()
 }
 
-/// The message about a key that was not read.
-pub(crate) fn unread_key(
-    (path, name, kind): (&str, &str, &str),
-    place: Range<usize>,
+/// A key that may be left out.
+pub(crate) struct Entry {
+    name: &'static str,
+    /// Its place, if it is written.
+    place: Option<Range<usize>>,
+    /// The messages, if it is written and nobody has read it or a key of a table in it.
+    unread: Vec<Unread>,
+}
+
+/// The key `name` of the table at `path`. `why` it has no effect if nobody reads it, and what to do.
+pub(crate) fn entry<T: HasKind>(
+    (path, name): (&str, &'static str),
+    written: &Written<T>,
     why: Option<(&'static str, &'static str)>,
-) -> Unread {
-    let (why, help) = why.unwrap_or(("nothing uses it", "remove it"));
-    let (what, why, help) = match kind {
-        TABLE => (format!("[{path}.{name}]"), "these settings", help),
-        _ => (format!("`{name}`"), why, help),
-    };
-    Unread {
-        what,
-        place,
-        why: (why, help),
+) -> Entry {
+    let inner = written.peek().map(|value| value.get_ref().unread());
+    let mut unread = inner.unwrap_or_default();
+    if let Some(place) = written.unread() {
+        let (why, help) = why.unwrap_or(("nothing uses it", "remove it"));
+        let (what, why) = match T::kind().text.as_str() {
+            "table" => (format!("[{path}.{name}]"), "these settings"),
+            _ => (format!("`{name}`"), why),
+        };
+        unread.push(Unread {
+            what,
+            place,
+            why: (why, help),
+        });
+    }
+    Entry {
+        name,
+        place: written.peek().map(Spanned::span),
+        unread,
     }
 }
 
@@ -228,98 +401,3 @@ pub(crate) fn ordered<T: PartialOrd, S: Setting<T>>(
     }
     problem.err()
 }
-
-/// Declares the keys of a table, `at` a path, `for` parameters that some of them set:
-///
-/// `key: Kind = [default] "what it is" from "where the default is from"
-/// idle ("why it has no effect where it is not read", "what to do") => where it is stored;`
-///
-/// The default is words or a value; if it is left out, it is that of the parameters. Keys behind a `!` must be
-/// written.
-macro_rules! keys {
-    ($(#[$meta:meta])* $vis:vis $Name:ident at $path:literal for $Params:ty {
-        $(! $must:ident: $MustKind:ident $must_text:literal;)*
-        $($key:ident: $Kind:ident $(= [$($default:tt)+])? $text:literal $(from $origin:literal)?
-            $(idle $why:tt)? $(=> $($slot:ident).+ $(, $($more:ident).+)*)?;)*
-    }) => {
-        $(#[$meta])*
-        #[derive(serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        $vis struct $Name {
-            $($vis $must: serde_spanned::Spanned<$MustKind>,)*
-            $(#[serde(default)] $vis $key: $crate::text::keys::Written<$Kind>,)*
-        }
-
-        #[allow(unused_variables, unused_mut, reason = "a table may have no keys")]
-        impl $crate::text::keys::Keys<$Params> for $Name {
-            const NAMES: &'static [&'static str] =
-                &[$(stringify!($must),)* $(stringify!($key),)*];
-
-            fn keys(params: &$Params) -> Vec<$crate::text::keys::Key> {
-                vec![
-                    $($crate::text::keys::Key {
-                        name: stringify!($must),
-                        kind: <$MustKind as $crate::text::kind::Kind>::KIND,
-                        default: $crate::text::keys::KeyDefault::Required,
-                        description: $must_text,
-                        origin: "",
-                    },)*
-                    $($crate::text::keys::Key {
-                        name: stringify!($key),
-                        kind: <$Kind as $crate::text::kind::Kind>::KIND,
-                        default: $crate::text::keys::default_value!(
-                            $Kind $([$($default)+])? $(=> params.$($slot).+)?
-                        ),
-                        description: $text,
-                        origin: concat!($($origin)?),
-                    },)*
-                ]
-            }
-
-            fn apply(&self, params: &mut $Params) -> unpause_text::error::Checked<()> {
-                $($(
-                    $crate::text::keys::set(stringify!($key), &self.$key, &mut params.$($slot).+)?;
-                    $($crate::text::keys::set(stringify!($key), &self.$key, &mut params.$($more).+)?;)*
-                )?)*
-                Ok(())
-            }
-
-            fn unread(&self) -> Vec<$crate::text::keys::Unread> {
-                let mut found = Vec::new();
-                $(if let Some(place) = self.$key.unread() {
-                    let kind = <$Kind as $crate::text::kind::Kind>::KIND;
-                    let why = $crate::text::keys::why!($($why)?);
-                    let key = ($path, stringify!($key), kind);
-                    found.push($crate::text::keys::unread_key(key, place, why));
-                })*
-                found
-            }
-        }
-    };
-}
-
-/// Words, a value as the file would have it, or that of the parameters.
-macro_rules! default_value {
-    ($Kind:ident [$words:literal] $(=> $($slot:tt)+)?) => {
-        $crate::text::keys::KeyDefault::Words($words)
-    };
-    ($Kind:ident [$value:expr] $(=> $($slot:tt)+)?) => {
-        $crate::text::keys::KeyDefault::Value($crate::text::setting::show::<_, $Kind>(&$value))
-    };
-    ($Kind:ident => $params:ident.$($slot:ident).+) => {
-        $crate::text::keys::KeyDefault::Value(
-            $crate::text::setting::show::<_, $Kind>(&$params.$($slot).+)
-        )
-    };
-}
-
-macro_rules! why {
-    () => {
-        None
-    };
-    ($why:expr) => {
-        Some($why)
-    };
-}
-
-pub(crate) use {default_value, keys, why};

@@ -3,7 +3,6 @@
 pub(crate) mod by_rate;
 pub(crate) mod checks;
 pub(crate) mod document;
-pub(crate) mod fields;
 pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod setting;

@@ -1,18 +1,20 @@
 //! How values of the scenario file are stored in parameters of mechanisms, and shown.
 
 use std::fmt;
+use std::marker::PhantomData;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
-use serde::de::value::StrDeserializer;
-use serde::de::{self, IntoDeserializer, Visitor};
+use serde::de::value::{I64Deserializer, StrDeserializer};
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 use unpause_protocols::congestion_control::{dcqcn, swift, timely};
 use unpause_protocols::congestion_point::dctcp_red::Threshold;
 use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
+use unpause_protocols::names::Names;
 use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_sim::{bytes, config};
 
-use super::kind::{kinds, names};
-use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
+use super::kind::{HasKind, OneOf};
 
 /// A value of the file that sets a parameter of type `T`.
 pub(crate) trait Setting<T> {
@@ -33,7 +35,7 @@ impl Setting<Time> for Duration {
         Ok(())
     }
     fn show(slot: &Time) -> String {
-        slot.to_string()
+        Self(*slot).to_string()
     }
 }
 
@@ -202,8 +204,6 @@ impl Setting<u32> for Speedup {
     }
 }
 
-kinds! { SizeOrNone = "size, or `\"none\"`", Percent = "ratio", PowerOfHalf = "ratio", Speedup = "ratio", Packets = "number" }
-
 /// 1, 1/2, 1/4, …: stored as the number of halvings.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -221,73 +221,42 @@ impl Setting<u8> for PowerOfHalf {
     }
 }
 
-/// Names for the variants of an enum of `unpause-protocols` or `unpause-sim`.
-macro_rules! choice {
-    ($Name:ident for $Target:ty { $($Variant:ident = $text:literal),+ $(,)? }) => {
-        names! {
-            /// Names of its values.
-            pub(crate) $Name { $($Variant = $text),+ }
-        }
-
-        impl Setting<$Target> for $Name {
-            fn store(&self, slot: &mut $Target) -> Result<(), String> {
-                *slot = match self {
-                    $(Self::$Variant => <$Target>::$Variant,)+
-                };
-                Ok(())
-            }
-            fn show(slot: &$Target) -> String {
-                match slot {
-                    $(<$Target>::$Variant => $text.into(),)+
-                }
-            }
-        }
-    };
+/// Values of an enum of `unpause-protocols` or `unpause-sim`.
+impl<T: Names> Setting<T> for OneOf<T> {
+    fn store(&self, slot: &mut T) -> Result<(), String> {
+        *slot = self.0;
+        Ok(())
+    }
+    fn show(slot: &T) -> String {
+        slot.name().into()
+    }
 }
+
+pub(crate) type Queueing = OneOf<config::Queueing>;
+pub(crate) type NicModel = OneOf<config::NicModel>;
+pub(crate) type RateChange = OneOf<config::RateChange>;
+pub(crate) type AckPriority = OneOf<config::AckPriority>;
+pub(crate) type Qdisc = OneOf<config::Qdisc>;
+pub(crate) type EcnSharpVariant = OneOf<ecn_sharp::Variant>;
+pub(crate) type TofinoLoad = OneOf<tofino::Load>;
+pub(crate) type MarkBasis = OneOf<np_ecn::MarkBasis>;
+pub(crate) type Quantisation = OneOf<qcn::Quantisation>;
+pub(crate) type QcnMode = OneOf<qcn::Mode>;
+pub(crate) type QcnInterval = OneOf<qcn::Interval>;
+pub(crate) type AlphaOrder = OneOf<dcqcn::AlphaOrder>;
+pub(crate) type TimelyVariant = OneOf<timely::Variant>;
 
 /// A number of packets.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Packets(pub u32);
 
-names! {
-    /// The name for the time that a packet waits.
-    pub(crate) SojournSignal { SojournTime = "sojourn-time", QueueLength = "queue-length" }
+/// The name for the time that a packet waits.
+#[derive(Clone, Copy, PartialEq, Names)]
+pub(crate) enum SojournSignal {
+    SojournTime,
+    QueueLength,
 }
-
-choice!(Queueing for config::Queueing { Fifo = "fifo", Voq = "voq" });
-choice!(NicModel for config::NicModel { Own = "own", Hpcc = "hpcc" });
-choice!(RateChange for config::RateChange { AtOnce = "at-once", NextPacket = "next-packet" });
-choice!(AckPriority for config::AckPriority { Flow = "flow", Control = "control" });
-choice!(Qdisc for config::Qdisc { Fq = "fq", Pfifo = "pfifo" });
-
-choice!(EcnSharpVariant for ecn_sharp::Variant {
-    Paper = "paper",
-    AuthorsCode = "authors-code",
-});
-choice!(TofinoLoad for tofino::Load { Scaled = "scaled", Unscaled = "unscaled" });
-choice!(MarkBasis for np_ecn::MarkBasis {
-    DequeueAfter = "dequeue-after",
-    EnqueueBefore = "enqueue-before",
-});
-choice!(Quantisation for qcn::Quantisation { Linear = "linear", TopBits = "top-bits" });
-choice!(QcnMode for qcn::Mode {
-    OutputArrival = "output-arrival",
-    InputArrival = "input-arrival",
-    InputOccupancyDet = "input-occupancy-det",
-    InputOccupancyRand = "input-occupancy-rand",
-});
-choice!(QcnInterval for qcn::Interval { StandardTable = "standard-table", Fixed = "fixed" });
-choice!(AlphaOrder for dcqcn::AlphaOrder {
-    CutFirst = "cut-first",
-    UpdateFirst = "update-first",
-});
-choice!(TimelyVariant for timely::Variant {
-    PerPacket = "per-packet",
-    Segment = "segment",
-    Patched = "patched",
-    Hpcc = "hpcc",
-});
 
 impl Setting<Option<Rate>> for DataRate {
     fn store(&self, slot: &mut Option<Rate>) -> Result<(), String> {
@@ -299,38 +268,59 @@ impl Setting<Option<Rate>> for DataRate {
     }
 }
 
-/// A size, or `"none"`.
-pub(crate) struct SizeOrNone(Option<Size>);
+/// A value, or `"none"`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct OrNone<T>(pub Option<T>);
 
-struct SizeOrNoneVisitor;
+/// Reads a value, or `"none"`.
+struct OrNoneVisitor<T>(PhantomData<T>);
 
-impl Visitor<'_> for SizeOrNoneVisitor {
-    type Value = SizeOrNone;
+impl<'de, T: HasKind + Deserialize<'de>> Visitor<'de> for OrNoneVisitor<T> {
+    type Value = OrNone<T>;
+
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a size such as \"10MB\", or \"none\"")
+        write!(f, "a {} or \"none\"", T::kind().text)
     }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<SizeOrNone, E> {
-        if text == "none" {
-            return Ok(SizeOrNone(None));
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<OrNone<T>, E> {
+        T::deserialize(I64Deserializer::new(number)).map(|value| OrNone(Some(value)))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<OrNone<T>, E> {
+        match text {
+            "none" => Ok(OrNone(None)),
+            // A number in quotes is not a number.
+            text if T::kind().schema["type"] == "number" => {
+                Err(E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+            text => T::deserialize(StrDeserializer::new(text)).map(|value| OrNone(Some(value))),
         }
-        let text: StrDeserializer<'_, E> = text.into_deserializer();
-        Size::deserialize(text).map(|size| SizeOrNone(Some(size)))
     }
 }
 
-impl<'de> Deserialize<'de> for SizeOrNone {
+impl<'de, T: HasKind + Deserialize<'de>> Deserialize<'de> for OrNone<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SizeOrNoneVisitor)
+        deserializer.deserialize_any(OrNoneVisitor(PhantomData))
     }
 }
 
-impl Setting<Option<u64>> for SizeOrNone {
-    fn store(&self, slot: &mut Option<u64>) -> Result<(), String> {
-        *slot = self.0.as_ref().map(|size| size.0);
-        Ok(())
+impl<T: fmt::Display> fmt::Display for OrNone<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(value) => value.fmt(f),
+            None => f.pad("none"),
+        }
     }
-    fn show(slot: &Option<u64>) -> String {
-        slot.map_or("none".into(), bytes)
+}
+
+impl<P: Default, T: Setting<P>> Setting<Option<P>> for OrNone<T> {
+    fn store(&self, slot: &mut Option<P>) -> Result<(), String> {
+        *slot = None;
+        match &self.0 {
+            Some(value) => value.store(slot.insert(P::default())),
+            None => Ok(()),
+        }
+    }
+    fn show(slot: &Option<P>) -> String {
+        slot.as_ref().map_or("none".into(), T::show)
     }
 }
 
@@ -340,7 +330,7 @@ impl Setting<Option<Time>> for Duration {
         Ok(())
     }
     fn show(slot: &Option<Time>) -> String {
-        slot.map_or("off".into(), |time| time.to_string())
+        slot.map_or("off".into(), |time| Self(time).to_string())
     }
 }
 
@@ -357,19 +347,21 @@ impl Setting<Threshold> for Packets {
     }
 }
 
-impl Setting<ecn_sharp::Signal> for SojournSignal {
+impl Setting<ecn_sharp::Signal> for OneOf<SojournSignal> {
     fn store(&self, slot: &mut ecn_sharp::Signal) -> Result<(), String> {
-        *slot = match self {
-            Self::SojournTime => ecn_sharp::Signal::SojournTime,
+        *slot = match self.0 {
+            SojournSignal::SojournTime => ecn_sharp::Signal::SojournTime,
             // The simulator sets it to that of each queue's link.
-            Self::QueueLength => ecn_sharp::Signal::QueueLength(Rate::from_gbps(1)),
+            SojournSignal::QueueLength => ecn_sharp::Signal::QueueLength(Rate::from_gbps(1)),
         };
         Ok(())
     }
     fn show(slot: &ecn_sharp::Signal) -> String {
         match slot {
-            ecn_sharp::Signal::SojournTime => "sojourn-time".into(),
-            ecn_sharp::Signal::QueueLength(_) => "queue-length".into(),
+            ecn_sharp::Signal::SojournTime => SojournSignal::SojournTime,
+            ecn_sharp::Signal::QueueLength(_) => SojournSignal::QueueLength,
         }
+        .name()
+        .into()
     }
 }

@@ -1,7 +1,9 @@
 //! Models of a NIC.
 
+use unpause_protocols::names::Names;
+
 /// How a NIC chooses among its RoCE flows, and who wakes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum NicModel {
     /// In turn by when their rate limiters have let them go; each limiter wakes it.
     #[default]

@@ -1,5 +1,7 @@
 //! Switches that trim packets.
 
+use unpause_protocols::names::Names;
+
 /// How switches trim a lossy RoCE data packet for which they have no room: they cut off its payload and forward the
 /// header in the control priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub struct Trimming {
 }
 
 /// Which packet is trimmed where an egress queue has no room for one more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Cut {
     /// The one that arrives.
     #[default]

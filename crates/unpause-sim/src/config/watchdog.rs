@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::flow_control::watchdog::Params;
+use unpause_protocols::names::Names;
 
 /// The PFC watchdog of (ports, lossless priorities) of every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub struct WatchdogConfig {
 }
 
 /// The action of a watchdog during a storm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Names)]
 pub enum WatchdogAction {
     /// Drops what waits at the port in that priority, what is to join it, and what comes in by the port in that
     /// priority; PFC of the priority is off at the port.

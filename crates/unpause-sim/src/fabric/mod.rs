@@ -6,6 +6,7 @@ pub mod ports;
 pub mod rng;
 pub mod telemetry;
 
+use unpause_protocols::names::Names;
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 /// Index of a node in [`Fabric::nodes`].
@@ -68,7 +69,7 @@ impl Fabric {
 }
 
 /// How switches choose among next hops that are equally far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Ecmp {
     /// By a hash of addresses and source port, with a seed of each switch that follows from the run's.
     #[default]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use unpause_protocols::names::Names;
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::collective::Collective;
@@ -50,7 +51,7 @@ pub enum Over {
 }
 
 /// When a rank has received a message, and continues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Completion {
     /// When its last byte has come, all before being there.
     #[default]
@@ -58,6 +59,7 @@ pub enum Completion {
     /// When its sender could have the ACK of that, if nothing holds the ACK up: so do the front ends of ns-3 and htsim, of
     /// which the sender reports to the receiver instantly. Here a host knows what it sees itself, so the time of the ACK is that
     /// on the empty fabric with all its links.
+    #[name = "ack"]
     Acknowledged,
 }
 

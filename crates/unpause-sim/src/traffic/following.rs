@@ -2,6 +2,7 @@
 
 use super::spec::FlowSpec;
 use crate::fabric::NodeId;
+use unpause_protocols::names::Names;
 
 /// An entry of traffic whose flows start when flows of other entries have ended. Its times count from then.
 ///
@@ -19,7 +20,7 @@ pub struct Following {
 }
 
 /// The event that counts as the end of a flow, and thereby which host observes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Names)]
 pub enum Ending {
     /// Its last byte has been delivered, at its receiver.
     #[default]
@@ -39,7 +40,7 @@ impl Ending {
 }
 
 /// Which flows wait for which.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
 pub enum Matching {
     /// A flow waits for all flows that end at its sender.
     #[default]

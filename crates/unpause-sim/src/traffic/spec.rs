@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::names::Names;
 use unpause_protocols::units::{Rate, Time};
 
 use super::by_size::PriorityBySize;
@@ -102,7 +103,7 @@ impl Pool {
 pub const DESTINATION_PORT: u16 = 100;
 
 /// The transport of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Names)]
 pub enum Transport {
     /// RoCEv2: go-back-N at the rate and the window of the scheme's law.
     #[default]

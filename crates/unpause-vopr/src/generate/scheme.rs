@@ -237,12 +237,12 @@ fn some_of<'a>(sketch: &mut Sketch, keys: impl Iterator<Item = &'a Key>) -> Tabl
 /// A value of the key's kind that no law refuses by itself.
 fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
     let dice = &mut sketch.dice;
-    let choices = key.choices();
+    let choices = &key.kind.choices;
     if key.name == "byte_counter" && dice.percent(60) {
         return Some(size(sketch.bytes()).into());
     }
     if !choices.is_empty() {
-        return Some(dice.pick(&choices).into());
+        return Some(dice.pick(choices).into());
     }
     Some(match key.name {
         // Numbers of few values.
@@ -259,7 +259,7 @@ fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
         "cnp_interval" | "cut_interval" | "period" | "alpha_timer" | "increase_timer"
         | "time_reset" => time(sketch.period()).into(),
         // Their kind tells the rest.
-        _ => match key.kind {
+        _ => match key.kind.text.as_str() {
             "`true`, `false`" => dice.percent(50).into(),
             "rate" => rate(sketch.rate()).into(),
             "size" | "size, or sizes by link rate" => size(sketch.bytes()).into(),

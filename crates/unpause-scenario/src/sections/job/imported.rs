@@ -3,17 +3,19 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use unpause_text::error::{Checked, Problem};
 
 use serde_spanned::Spanned;
+use unpause_protocols::names::Names as _;
 use unpause_sim::jobs;
 
 use super::keys::{Algorithm, JobKeys, Operation, RanksKey};
-use super::phases::{self, algorithm_name, possible};
+use super::phases::{self, possible};
 use crate::files::{ReadAs, ReadProgram};
 use crate::sections::traffic::Context;
+use crate::text::keys::Keys as _;
 use unpause_import::FileError;
 use unpause_import::programs::{self, Collectives, Imported, SimAi, Used};
-use unpause_text::error::{Checked, Problem};
 
 /// Files of jobs: their keys, and which keys of collective operations they leave to the job.
 const FORMATS: [(&str, &[&str]); 4] = [
@@ -45,7 +47,7 @@ pub(super) fn imported(
     let others = files.next().map(|((key, _), file)| (key, file.span()));
     only_the_file((keys, step), file, others, left)?;
     let channels = match left.contains(&"channels") {
-        true => phases::at_least_one(&keys.channels, "channels")?,
+        true => phases::at_least_one(&keys.work.channels, "channels")?,
         false => 1,
     };
     let collectives = match left.contains(&"algorithm") {
@@ -65,9 +67,10 @@ pub(super) fn imported(
         ranks,
         channels,
         algorithm: keys
+            .work
             .algorithm
             .peek()
-            .map_or("", |it| algorithm_name(*it.get_ref())),
+            .map_or("", |it| it.get_ref().0.name()),
     };
     let read = context.files.program(file, read_as, &read)?;
     if format == "chakra" {
@@ -105,18 +108,18 @@ const OF_TRACES: [Operation; 3] = [
 
 /// How collective operations of traces are done: by the job's algorithm, where there is such a one.
 fn collectives(keys: &JobKeys, channels: u32) -> Checked<Collectives> {
-    let chosen = keys.algorithm.get();
+    let chosen = keys.work.algorithm.get();
     let by = |operation: Operation| {
         let possible = possible(operation);
-        let chosen = chosen.map(|it| *it.get_ref());
+        let chosen = chosen.map(|it| it.get_ref().0);
         of_trace(
             chosen
                 .filter(|it| possible.contains(it))
                 .unwrap_or(possible[0]),
         )
     };
-    if let Some(chosen) = chosen.filter(|it| of_trace(*it.get_ref()).is_none()) {
-        let why = match chosen.get_ref() {
+    if let Some(chosen) = chosen.filter(|it| of_trace(it.get_ref().0).is_none()) {
+        let why = match chosen.get_ref().0 {
             Algorithm::Rails => "process groups of traces have no servers",
             _ => "traces say themselves how their pipelines run",
         };
@@ -158,15 +161,15 @@ fn check_used(keys: &JobKeys, used: Used) -> Checked<()> {
             .help("remove it")
             .err()
     };
-    if let Some(algorithm) = keys.algorithm.peek() {
+    if let Some(algorithm) = keys.work.algorithm.peek() {
         let takes = |(operation, has): (Operation, bool)| {
-            has && possible(operation).contains(algorithm.get_ref())
+            has && possible(operation).contains(&algorithm.get_ref().0)
         };
         if !OF_TRACES.into_iter().zip(has).any(takes) {
             return idle("algorithm", algorithm.span());
         }
     }
-    match keys.channels.peek() {
+    match keys.work.channels.peek() {
         Some(channels) if !used.any() => idle("channels", channels.span()),
         _ => Ok(()),
     }
@@ -193,13 +196,11 @@ fn only_the_file(
 
 /// The first of the keys that say what ranks do, but for those that are left to the job.
 fn written_keys(keys: &JobKeys, left: &[&str]) -> Option<(&'static str, Range<usize>)> {
-    macro_rules! first {
-        ($($key:ident)*) => {
-            [$(keys.$key.peek().map(|it| (stringify!($key), it.span()))),*]
-        };
-    }
-    let all = first!(compute collective algorithm size matrix root micro_batches virtual_stages forward backward slices jitter parallel per_server reduce_rate channels);
-    all.into_iter()
-        .flatten()
-        .find(|(key, _)| !left.contains(key))
+    let of_steps = ["parallel", "per_server", "reduce_rate"];
+    let of_steps = keys
+        .written()
+        .into_iter()
+        .filter(|(key, _)| of_steps.contains(key));
+    let all = keys.work.written().into_iter().chain(of_steps);
+    all.into_iter().find(|(key, _)| !left.contains(key))
 }

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use unpause_text::error::{Checked, Problem};
 
 use serde_spanned::Spanned;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::names::Names as _;
+use unpause_protocols::units::Rate;
 use unpause_sim::config::NodeId;
-use unpause_sim::jobs::{Completion, Job, Over, Phase, Program};
+use unpause_sim::jobs::{Job, Over, Phase, Program};
 use unpause_sim::traffic::{FlowSettings, Transport};
 
 use super::traffic::{Context, data_priority, takes_part};
 use crate::text::document::{Table, read, take_tables};
 use crate::text::keys::{Keys, refuse};
 use unpause_import::fabric::names::NamedJob;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
 
 mod imported;
 mod keys;
@@ -23,7 +23,7 @@ mod phases;
 mod pipeline;
 mod placement;
 
-use keys::{Connecting, Group, Placement, RanksKey};
+use keys::{Connecting, Group, RanksKey};
 pub(crate) use keys::{JobKeys, StepKeys};
 use phases::OfJob;
 
@@ -115,10 +115,10 @@ fn job(
             .help("leave the job out of that scheme by `schemes`, or choose a law of RoCE")
             .err();
     }
-    let alone = keys.alone.value().copied().unwrap_or(true);
-    refuse(Keys::<()>::unread(keys))?;
+    let alone = *keys.alone.value();
+    refuse(keys.unread())?;
     for (_, step) in &written.steps {
-        refuse(Keys::<()>::unread(step))?;
+        refuse(step.unread())?;
     }
     Ok(Compiled {
         name: keys.name.clone(),
@@ -146,7 +146,7 @@ fn running(
     if exchanges.into_iter().any(|it| it.reduce_rate.is_some()) {
         keys.reduce_rate.get();
     }
-    let iterations = iterations(keys)?;
+    let iterations = keys.iterations.within(1..=1_000_000, "iterations")?;
     let flow = FlowSettings {
         priority: match keys.priority.get() {
             Some(priority) => data_priority(priority, context)?,
@@ -154,13 +154,12 @@ fn running(
         },
         ..FlowSettings::default()
     };
-    let time = |it: Option<&Duration>| it.map_or(Time::ZERO, |it| it.0);
     let of_program = program.as_ref().map_or(0, |it| it.message_count() as u64);
     let messages = (messages_of(&phases) + of_program) * u64::from(iterations);
     let recorded = keys.messages.value().copied();
-    let over = match keys.connection.value() {
-        None | Some(Connecting::Kept) => Over::Connections,
-        Some(Connecting::PerMessage) => Over::Messages,
+    let over = match keys.connection.value().0 {
+        Connecting::Kept => Over::Connections,
+        Connecting::PerMessage => Over::Messages,
     };
     if let Some(connection) = keys.connection.peek()
         && over == Over::Messages
@@ -177,16 +176,13 @@ fn running(
     let job = Job {
         entry,
         hosts,
-        start: time(keys.start.value()),
+        start: keys.start.value().0,
         iterations,
         phases,
         program,
-        launch: time(keys.launch.value()),
+        launch: keys.launch.value().0,
         over,
-        completion: match keys.completion.value() {
-            None | Some(keys::Completion::Delivered) => Completion::Delivered,
-            Some(keys::Completion::Ack) => Completion::Acknowledged,
-        },
+        completion: keys.completion.value().0,
         flow,
         records_messages: recorded.unwrap_or(messages <= MOST_MESSAGES),
     };
@@ -230,7 +226,7 @@ fn hosts(
                 .help("name the hosts, as in ranks = \"H0..H7\", where jobs share them")
                 .err();
             }
-            let placement = keys.placement.value().copied().unwrap_or(Placement::Packed);
+            let placement = keys.placement.value().0;
             let seed = seed ^ (entry as u64) << 32;
             placement::place(placement, *count as usize, &free, context.names, seed)
         }
@@ -245,22 +241,17 @@ fn hosts(
 }
 
 fn placement_name(keys: &JobKeys) -> &'static str {
-    match (
-        keys.ranks.get_ref(),
-        keys.placement.peek().map(|it| *it.get_ref()),
-    ) {
-        (RanksKey::Hosts(_), _) => "listed",
-        (_, Some(Placement::Spread)) => "spread",
-        (_, Some(Placement::Random)) => "random",
-        _ => "packed",
+    match keys.ranks.get_ref() {
+        RanksKey::Hosts(_) => "listed",
+        RanksKey::Count(_) => keys.placement.value().0.name(),
     }
 }
 
 /// The operations of its ranks, and the names of their steps.
 fn all_phases(written: &Written, of: &OfJob<'_>) -> Checked<(Vec<Phase>, Vec<String>)> {
-    let own = written.keys.step();
+    let own = &written.keys.work;
     if written.steps.is_empty() {
-        let (phase, name) = phases::phase(&own, Group::All, of)?;
+        let (phase, name) = phases::phase(own, Group::All, of)?;
         return Ok((vec![phase], vec![name]));
     }
     let of_step = own.collective.peek().map(|it| ("collective", it.span()));
@@ -274,22 +265,14 @@ fn all_phases(written: &Written, of: &OfJob<'_>) -> Checked<(Vec<Phase>, Vec<Str
     let mut all = Vec::new();
     let mut names = Vec::new();
     for (place, step) in &written.steps {
-        let group = step.group.value().copied().unwrap_or(Group::All);
+        let group = step.group.value().0;
         let of = OfJob {
             place: place.clone(),
             ..*of
         };
-        let (phase, what) = phases::phase(&step.step(), group, &of)?;
+        let (phase, what) = phases::phase(&step.work, group, &of)?;
         let name = step.name.value().cloned().unwrap_or(what);
-        let repeat = match step.repeat.get() {
-            None => 1,
-            Some(repeat) if (1..=10_000).contains(repeat.get_ref()) => *repeat.get_ref(),
-            Some(repeat) => {
-                return Problem::new(format!("{} repetitions", repeat.get_ref()))
-                    .at(repeat.span(), "from 1 to 10000")
-                    .err();
-            }
-        };
+        let repeat = step.repeat.within(1..=10_000, "repetitions")?;
         for _ in 0..repeat {
             all.push(phase.clone());
             names.push(name.clone());
@@ -307,24 +290,15 @@ fn reduce_rate(keys: &JobKeys) -> Checked<Option<Rate>> {
     }
 }
 
-fn iterations(keys: &JobKeys) -> Checked<u32> {
-    match keys.iterations.get() {
-        None => Ok(1),
-        Some(it) if (1..=1_000_000).contains(it.get_ref()) => Ok(*it.get_ref()),
-        Some(it) => Problem::new(format!("{} iterations", it.get_ref()))
-            .at(it.span(), "from 1 to 1000000")
-            .err(),
-    }
-}
-
 fn warmup(keys: &JobKeys, iterations: u32) -> Checked<u32> {
     match keys.warmup.get() {
-        None => Ok(0),
-        Some(it) if *it.get_ref() < iterations => Ok(*it.get_ref()),
-        Some(it) => Problem::new("nothing is left after the warm-up")
-            .at(it.span(), format!("of {iterations} iterations"))
-            .help("raise `iterations`")
-            .err(),
+        Some(it) if *it.get_ref() >= iterations => {
+            Problem::new("nothing is left after the warm-up")
+                .at(it.span(), format!("of {iterations} iterations"))
+                .help("raise `iterations`")
+                .err()
+        }
+        _ => Ok(*keys.warmup.value()),
     }
 }
 

@@ -1,30 +1,31 @@
 //! The phases of an iteration, from the keys of a job or its steps.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
 
 use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_sim::jobs::{self, Collective, Exchange, Phase};
 
-use super::keys::{Algorithm, Group, Operation, Parallel, StepOf};
+use super::keys::{Algorithm, Group, Operation, Parallel, Work};
 use super::pipeline::pipeline;
-use crate::text::keys::Written;
-use unpause_text::error::{Checked, Problem};
+use crate::text::keys::{WithDefault, Written};
+use unpause_protocols::names::Names as _;
 
 /// The settings of all steps of a job.
 pub(super) struct OfJob<'a> {
     pub ranks: u32,
     pub parallel: &'a Written<Parallel>,
-    pub per_server: &'a Written<u32>,
+    pub per_server: &'a WithDefault<u32>,
     pub reduce_rate: Option<Rate>,
     /// Where the job stands.
     pub place: Range<usize>,
 }
 
 /// The phase of a step, and what it does.
-pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<(Phase, String)> {
-    let compute = step.compute.value().map_or(Time::ZERO, |it| it.0);
+pub(super) fn phase(step: &Work, group: Group, of: &OfJob<'_>) -> Checked<(Phase, String)> {
+    let compute = step.compute.value().0;
     let jitter = jitter(step, compute)?;
-    let Some(operation) = step.collective.get() else {
+    let Some(collective) = step.collective.get() else {
         if compute == Time::ZERO {
             return Problem::new("nothing to do")
                 .at(of.place.clone(), "neither `compute` nor `collective`")
@@ -38,36 +39,34 @@ pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<
         };
         return Ok((phase, "compute".into()));
     };
+    let operation = collective.get_ref().0;
     let groups = groups(group, of)?;
     let n = groups.first().map_or(0, Vec::len) as u32;
     if n < 2 {
         return Problem::new("a group of one rank")
-            .at(operation.span(), "nobody to exchange anything with")
+            .at(collective.span(), "nobody to exchange anything with")
             .help("raise that number of `parallel`, or choose another `group`")
             .err();
     }
-    let algorithm = algorithm(step, *operation.get_ref(), n, of)?;
-    let collective = Collective {
-        operation: self::operation(step, *operation.get_ref(), n, operation.span())?,
+    let algorithm = algorithm(step, operation, n, of)?;
+    let exchanged = Collective {
+        operation: self::operation(step, operation, n, collective.span())?,
         algorithm,
-        bytes: bytes(step, *operation.get_ref(), operation.span())?,
-        channels: at_least_one(step.channels, "channels")?,
-        slices: at_least_one(step.slices, "slices")?,
+        bytes: bytes(step, operation, collective.span())?,
+        channels: at_least_one(&step.channels, "channels")?,
+        slices: at_least_one(&step.slices, "slices")?,
     };
-    if let Some(slices) = step.slices.peek().filter(|_| collective.slices > 1)
-        && !collective.keeps_slices_in_order()
+    if let Some(slices) = step.slices.peek().filter(|_| exchanged.slices > 1)
+        && !exchanged.keeps_slices_in_order()
     {
         return Problem::new("slices would overtake one another")
             .at(slices.span(), "not with this algorithm")
             .help("remove `slices`, or write algorithm = \"ring\" or \"double-binary-tree\"; `channels` run side by side with any")
             .err();
     }
-    let reduces = matches!(
-        operation.get_ref(),
-        Operation::AllReduce | Operation::ReduceScatter
-    );
+    let reduces = matches!(operation, Operation::AllReduce | Operation::ReduceScatter);
     let reduce_rate = of.reduce_rate.filter(|_| reduces);
-    if let Some(slices) = step.slices.peek().filter(|_| collective.slices > 1)
+    if let Some(slices) = step.slices.peek().filter(|_| exchanged.slices > 1)
         && reduce_rate.is_some()
     {
         return Problem::new("slices would overtake one another")
@@ -82,29 +81,15 @@ pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<
         compute,
         jitter,
         collective: Some(Exchange {
-            collective,
+            collective: exchanged,
             groups,
             reduce_rate,
         }),
     };
-    Ok((phase, name_of(*operation.get_ref()).into()))
+    Ok((phase, operation.name().into()))
 }
 
-/// As it is written.
-pub(super) fn name_of(operation: Operation) -> &'static str {
-    match operation {
-        Operation::AllReduce => "all-reduce",
-        Operation::AllGather => "all-gather",
-        Operation::ReduceScatter => "reduce-scatter",
-        Operation::Broadcast => "broadcast",
-        Operation::AllToAll => "all-to-all",
-        Operation::AllToAllV => "all-to-all-v",
-        Operation::SendReceive => "send-receive",
-        Operation::Pipeline => "pipeline",
-    }
-}
-
-fn jitter(step: &StepOf<'_>, compute: Time) -> Checked<Fraction> {
+fn jitter(step: &Work, compute: Time) -> Checked<Fraction> {
     let Some(jitter) = step.jitter.peek().filter(|_| compute > Time::ZERO) else {
         return Ok(Fraction::ZERO);
     };
@@ -117,17 +102,11 @@ fn jitter(step: &StepOf<'_>, compute: Time) -> Checked<Fraction> {
     }
 }
 
-pub(super) fn at_least_one(written: &Written<u32>, key: &str) -> Checked<u32> {
-    match written.get() {
-        None => Ok(1),
-        Some(value) if (1..=1024).contains(value.get_ref()) => Ok(*value.get_ref()),
-        Some(value) => Problem::new(format!("{} {key}", value.get_ref()))
-            .at(value.span(), "from 1 to 1024")
-            .err(),
-    }
+pub(super) fn at_least_one(key: &WithDefault<u32>, what: &str) -> Checked<u32> {
+    key.within(1..=1024, what)
 }
 
-fn bytes(step: &StepOf<'_>, operation: Operation, place: Range<usize>) -> Checked<u64> {
+fn bytes(step: &Work, operation: Operation, place: Range<usize>) -> Checked<u64> {
     if operation == Operation::AllToAllV {
         return Ok(0);
     }
@@ -136,7 +115,7 @@ fn bytes(step: &StepOf<'_>, operation: Operation, place: Range<usize>) -> Checke
         Some(size) => Problem::new("nothing to exchange")
             .at(size.span(), "at least 1 B")
             .err(),
-        None => Problem::new(format!("{} without a size", name_of(operation)))
+        None => Problem::new(format!("{} without a size", operation.name()))
             .at(place, "needs `size`")
             .help("write size = \"256MB\"")
             .err(),
@@ -144,7 +123,7 @@ fn bytes(step: &StepOf<'_>, operation: Operation, place: Range<usize>) -> Checke
 }
 
 fn operation(
-    step: &StepOf<'_>,
+    step: &Work,
     operation: Operation,
     n: u32,
     place: Range<usize>,
@@ -166,8 +145,8 @@ fn operation(
                 .at(root.span(), "counted from 0")
                 .err();
             }
-            root => To::Broadcast {
-                root: root.map_or(0, |it| *it.get_ref()),
+            _ => To::Broadcast {
+                root: *step.root.value(),
             },
         },
         Operation::AllToAllV => {
@@ -204,7 +183,7 @@ pub(super) fn possible(operation: Operation) -> &'static [Algorithm] {
 }
 
 fn algorithm(
-    step: &StepOf<'_>,
+    step: &Work,
     operation: Operation,
     n: u32,
     of: &OfJob<'_>,
@@ -212,10 +191,10 @@ fn algorithm(
     use Algorithm as A;
     let possible = possible(operation);
     let written = step.algorithm.get();
-    let chosen = written.map_or(possible[0], |it| *it.get_ref());
-    if let Some(written) = written.filter(|it| !possible.contains(it.get_ref())) {
-        let names: Vec<&str> = possible.iter().map(|it| algorithm_name(*it)).collect();
-        return Problem::new(format!("no such algorithm for {}", name_of(operation)))
+    let chosen = written.map_or(possible[0], |written| written.get_ref().0);
+    if let Some(written) = written.filter(|_| !possible.contains(&chosen)) {
+        let names: Vec<&str> = possible.iter().map(|algorithm| algorithm.name()).collect();
+        return Problem::new(format!("no such algorithm for {}", operation.name()))
             .at(written.span(), "here")
             .help(format!("there are: {}", names.join(", ")))
             .err();
@@ -231,7 +210,7 @@ fn algorithm(
         A::Interleaved => jobs::Algorithm::Interleaved,
         A::Rails => {
             let per_server = of.per_server.get();
-            let per_server_ranks = per_server.map_or(8, |it| *it.get_ref());
+            let per_server_ranks = *of.per_server.value();
             if per_server_ranks == 0 || !n.is_multiple_of(per_server_ranks) {
                 let message = format!("{n} ranks do not fill servers of {per_server_ranks}");
                 let place = per_server
@@ -247,21 +226,6 @@ fn algorithm(
             }
         }
     })
-}
-
-/// As it is written.
-pub(super) fn algorithm_name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Ring => "ring",
-        Algorithm::HalvingDoubling => "halving-doubling",
-        Algorithm::Direct => "direct",
-        Algorithm::Pairwise => "pairwise",
-        Algorithm::Tree => "double-binary-tree",
-        Algorithm::Rails => "rails",
-        Algorithm::OneForwardOneBackward => "1f1b",
-        Algorithm::GPipe => "gpipe",
-        Algorithm::Interleaved => "interleaved",
-    }
 }
 
 /// Ranks by groups. Rank r is number r mod tp of its tensor-parallel group, number r / tp mod dp of its data-parallel one,

@@ -1,14 +1,14 @@
 //! Steps that are pipelines.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 use unpause_protocols::units::Time;
 use unpause_sim::jobs::Pipeline;
 
-use super::keys::{Algorithm, StepOf};
+use super::keys::{Algorithm, Work};
 use crate::text::keys::Written;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
 
 /// Micro-batches of an iteration.
 const MOST_MICRO_BATCHES: u32 = 65_536;
@@ -17,7 +17,7 @@ const MOST_MICRO_BATCHES: u32 = 65_536;
 const MOST_CHUNKS: u32 = 64;
 
 /// What goes through a pipeline of `n` ranks; `place` is where that is asked for.
-pub(super) fn pipeline(step: &StepOf<'_>, n: u32, place: Range<usize>) -> Checked<Pipeline> {
+pub(super) fn pipeline(step: &Work, n: u32, place: Range<usize>) -> Checked<Pipeline> {
     let micro_batches = match step.micro_batches.get() {
         Some(it) if (1..=MOST_MICRO_BATCHES).contains(it.get_ref()) => *it.get_ref(),
         Some(it) => {
@@ -32,7 +32,7 @@ pub(super) fn pipeline(step: &StepOf<'_>, n: u32, place: Range<usize>) -> Checke
                 .err();
         }
     };
-    for (key, written) in [("channels", step.channels), ("slices", step.slices)] {
+    for (key, written) in [("channels", &step.channels), ("slices", &step.slices)] {
         if let Some(several) = written.peek().filter(|it| *it.get_ref() > 1) {
             return Problem::new("a pipeline stage computes when a whole message has arrived")
                 .at(several.span(), "pipelines do not split messages")
@@ -43,15 +43,15 @@ pub(super) fn pipeline(step: &StepOf<'_>, n: u32, place: Range<usize>) -> Checke
     Ok(Pipeline {
         micro_batches,
         chunks: chunks(step, (n, micro_batches), &place)?,
-        forward: time(step.forward, "forward", &place)?,
-        backward: time(step.backward, "backward", &place)?,
+        forward: time(&step.forward, "forward", &place)?,
+        backward: time(&step.backward, "backward", &place)?,
     })
 }
 
 /// Chunks of the model at each rank.
-fn chunks(step: &StepOf<'_>, (n, micro_batches): (u32, u32), place: &Range<usize>) -> Checked<u32> {
+fn chunks(step: &Work, (n, micro_batches): (u32, u32), place: &Range<usize>) -> Checked<u32> {
     let algorithm = step.algorithm.peek();
-    let Some(algorithm) = algorithm.filter(|it| *it.get_ref() == Algorithm::Interleaved) else {
+    let Some(algorithm) = algorithm.filter(|it| it.get_ref().0 == Algorithm::Interleaved) else {
         return Ok(1);
     };
     if n < 3 {
@@ -78,7 +78,7 @@ fn chunks(step: &StepOf<'_>, (n, micro_batches): (u32, u32), place: &Range<usize
             .err();
     }
     match step.virtual_stages.get() {
-        None => Ok(2),
+        None => Ok(*step.virtual_stages.value()),
         Some(it) if (2..=MOST_CHUNKS).contains(it.get_ref()) => Ok(*it.get_ref()),
         Some(it) => Problem::new(format!("{} virtual stages", it.get_ref()))
             .at(it.span(), format!("from 2 to {MOST_CHUNKS}"))

@@ -3,11 +3,11 @@
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::loss_recovery::Config;
+use unpause_text::error::{Checked, Problem, nearest};
 
 use super::{LOSS_RECOVERIES, LossRecovery};
 use crate::sections::scheme::BaseRtt;
 use crate::text::document::{Table, split_off, take_string};
-use unpause_text::error::{Checked, Problem, nearest};
 
 const KEY: &str = "loss_recovery";
 

@@ -3,16 +3,16 @@
 use unpause_protocols::loss_recovery::Config;
 
 use super::repair::Repair;
-use crate::text::keys::keys;
+use crate::text::keys::{self};
 
 /// It has no parameters of its own: those of `[host]` are as old as hosts.
 #[derive(Default)]
 pub(super) struct GoBackN;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for GoBackN {}
-}
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = GoBackN)]
+pub(super) struct Keys {}
 
 impl Repair for GoBackN {
     const NAME: &'static str = "go-back-n";

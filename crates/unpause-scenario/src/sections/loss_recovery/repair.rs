@@ -1,6 +1,7 @@
 //! What a way to repair losses says of itself, once.
 
 use std::fmt;
+use unpause_text::error::Checked;
 
 use unpause_protocols::loss_recovery::Config;
 use unpause_protocols::units::Time;
@@ -8,7 +9,6 @@ use unpause_protocols::units::Time;
 use crate::sections::scheme::BaseRtt;
 use crate::text::document::Table;
 use crate::text::keys::{self, Key, Keys as _, keys_of};
-use unpause_text::error::Checked;
 
 /// A value of `loss_recovery`: its parameters.
 pub(super) trait Repair: Default {
@@ -17,7 +17,7 @@ pub(super) trait Repair: Default {
     /// One line on what it is.
     const SUMMARY: &'static str;
     /// Its table.
-    type Keys: keys::Keys<Self> + Default;
+    type Keys: keys::Keys<Params = Self> + Default;
 
     /// The key that says the base RTT, or what follows from it, if `keys` do not.
     fn without_base_rtt(_keys: &Self::Keys) -> Option<&'static str> {

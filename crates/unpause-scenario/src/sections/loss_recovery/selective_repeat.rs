@@ -2,33 +2,42 @@
 
 use unpause_protocols::loss_recovery::{Config, selective_repeat};
 use unpause_protocols::units::Time;
-
-use super::repair::Repair;
-use crate::text::keys::{keys, ordered};
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::{Duration, Size};
 
+use super::repair::Repair;
+use crate::text::keys::{self, Param, ordered};
+
 pub(super) use selective_repeat::Params as SelectiveRepeat;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for SelectiveRepeat {
-        base_rtt: Duration = ["base RTT of the topology"]
-            "round trip that `window` covers; the default is propagation alone, so with long frames on short links the window may not fill the link of a lone flow"
-            => base_rtt;
-        window: Size = ["line rate x `base_rtt`; 4 times that with `nscc` and `rccc`"]
-            "largest distance, in payload, from the first missing packet to the last one sent: the size of the bitmaps"
-            from "IRN paper: BDP-FC" => window;
-        rto_low: Duration "timeout while at most `few_packets` are in flight"
-            from "IRN paper, 40 Gb/s" => rto_low;
-        rto_high: Duration "timeout otherwise"
-            from "IRN paper, 40 Gb/s" => rto_high;
-        few_packets: u32 "see `rto_low`"
-            from "IRN paper: N" => few;
-        reordering: u32 = ["0; no limit if packets of a flow take different paths, or switches trim them"]
-            "packets that overtake a missing one do not indicate its loss if their numbers are higher by at most this; without a limit only timeouts detect losses"
-            from "IRN paper: 0" => reordering;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = SelectiveRepeat)]
+pub(super) struct Keys {
+    /// round trip that `window` covers; the default is propagation alone, so with long frames on short links the window may not fill the link of a lone flow
+    #[key(unset = "base RTT of the topology")]
+    base_rtt: Param<Duration>,
+    /// largest distance, in payload, from the first missing packet to the last one sent: the size of the bitmaps
+    #[key(
+        unset = "line rate x `base_rtt`; 4 times that with `nscc` and `rccc`",
+        from = "IRN paper: BDP-FC"
+    )]
+    window: Param<Size>,
+    /// timeout while at most `few_packets` are in flight
+    #[key(from = "IRN paper, 40 Gb/s")]
+    rto_low: Param<Duration>,
+    /// timeout otherwise
+    #[key(from = "IRN paper, 40 Gb/s")]
+    rto_high: Param<Duration>,
+    /// see `rto_low`
+    #[key(sets = few, from = "IRN paper: N")]
+    few_packets: Param<u32>,
+    /// packets that overtake a missing one do not indicate its loss if their numbers are higher by at most this; without a limit only timeouts detect losses
+    #[key(
+        unset = "0; no limit if packets of a flow take different paths, or switches trim them",
+        from = "IRN paper: 0"
+    )]
+    reordering: Param<u32>,
 }
 
 impl Repair for SelectiveRepeat {

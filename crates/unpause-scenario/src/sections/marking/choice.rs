@@ -3,10 +3,10 @@
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::congestion_point::Config;
+use unpause_text::error::{Checked, Problem, nearest};
 
 use super::{MARKINGS, Marking};
 use crate::text::document::{Table, split_off, take_string};
-use unpause_text::error::{Checked, Problem, nearest};
 
 /// Takes `marking` and the tables of its values out of a scheme.
 pub(crate) fn take_marking<'i>(scheme: &mut Table<'i>) -> Table<'i> {

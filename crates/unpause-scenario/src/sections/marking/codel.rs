@@ -2,24 +2,28 @@
 
 use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::codel::Params as Codel;
-
-use super::marker::Marker;
-use crate::text::keys::{keys, ordered};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{Duration, Size};
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Codel {
-        target: Duration "waiting time that a queue may keep permanently"
-            from "ECN♯ paper: testbed, simulation" => target;
-        interval: Duration "how long the waiting time may exceed the target"
-            from "ECN♯ paper: testbed, simulation" => interval;
-        spared: Size "a packet that leaves less behind counts as below the target"
-            from "the authors' code: one MTU" => spared_bytes;
-        clock_shift: u8 "times are in ticks of 2 to the power of this ns"
-            from "Linux and ns-3: a tick is 1024 ns" => clock_shift;
-    }
+use super::marker::Marker;
+use crate::text::keys::{self, Param, ordered};
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Codel)]
+pub(super) struct Keys {
+    /// waiting time that a queue may keep permanently
+    #[key(from = "ECN♯ paper: testbed, simulation")]
+    target: Param<Duration>,
+    /// how long the waiting time may exceed the target
+    #[key(from = "ECN♯ paper: testbed, simulation")]
+    interval: Param<Duration>,
+    /// a packet that leaves less behind counts as below the target
+    #[key(sets = spared_bytes, from = "the authors' code: one MTU")]
+    spared: Param<Size>,
+    /// times are in ticks of 2 to the power of this ns
+    #[key(from = "Linux and ns-3: a tick is 1024 ns")]
+    clock_shift: Param<u8>,
 }
 
 impl Marker for Codel {

@@ -2,21 +2,24 @@
 
 use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::dctcp_red::Params as DctcpRed;
-
-use super::marker::Marker;
-use crate::text::checks::both;
-use crate::text::keys::keys;
-use crate::text::setting::Packets;
 use unpause_text::error::Checked;
 use unpause_text::quantity::Size;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for DctcpRed {
-        threshold: Size "mark packets that arrive to a queue at least this long"
-            from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => threshold;
-        threshold_packets: Packets "threshold in packets, instead of `threshold`" => threshold;
-    }
+use super::marker::Marker;
+use crate::text::checks::both;
+use crate::text::keys::{self, Param};
+use crate::text::setting::Packets;
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = DctcpRed)]
+pub(super) struct Keys {
+    /// mark packets that arrive to a queue at least this long
+    #[key(from = "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average")]
+    threshold: Param<Size>,
+    /// threshold in packets, instead of `threshold`
+    #[key(sets = threshold)]
+    threshold_packets: Param<Packets>,
 }
 
 impl Marker for DctcpRed {

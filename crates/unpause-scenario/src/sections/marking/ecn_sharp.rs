@@ -4,13 +4,14 @@ use serde_spanned::Spanned;
 use unpause_protocols::congestion_point::Config;
 use unpause_protocols::congestion_point::ecn_sharp::{self, Instantaneous};
 use unpause_protocols::units::Time;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 use super::marker::Marker;
 use crate::text::checks::both;
-use crate::text::keys::{keys, ordered};
+use crate::text::keys::{self, Param, ordered};
+use crate::text::kind::OneOf;
 use crate::text::setting::{EcnSharpVariant, SojournSignal};
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
 
 /// Parameters of ECN#, with both ways to say when a queue is marked at once.
 pub(super) struct EcnSharp {
@@ -34,22 +35,29 @@ impl Default for EcnSharp {
     }
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for EcnSharp {
-        ins_target: Duration "mark packets that waited longer"
-            from "paper: testbed; 90th percentile of the simulated RTTs" => ins_target;
-        ins_min: Duration "no instantaneous marks up to this waiting time, instead of `ins_target` (for DCQCN)" => ins_min;
-        ins_max: Duration "with `ins_min`: mark every packet above it, and between them with a probability that grows from 0 to 1" => ins_max;
-        pst_target: Duration "waiting time above which a queue may be persistent"
-            from "paper: testbed; its CoDel setting" => rest.pst_target;
-        pst_interval: Duration "how long a queue must persist; interval between the first two marks"
-            from "paper: testbed; its CoDel setting" => rest.pst_interval;
-        variant: EcnSharpVariant "law of the persistent marks: interval divided by the square root of their count; or `\"paper\"`: by their count"
-            from "the simulations come from that code" => rest.variant;
-        signal: SojournSignal "measure of the waiting time; or `\"queue-length\"`: bytes left behind, at the link's rate"
-            from "paper" => rest.signal;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = EcnSharp)]
+pub(super) struct Keys {
+    /// mark packets that waited longer
+    #[key(from = "paper: testbed; 90th percentile of the simulated RTTs")]
+    ins_target: Param<Duration>,
+    /// no instantaneous marks up to this waiting time, instead of `ins_target` (for DCQCN)
+    ins_min: Param<Duration>,
+    /// with `ins_min`: mark every packet above it, and between them with a probability that grows from 0 to 1
+    ins_max: Param<Duration>,
+    /// waiting time above which a queue may be persistent
+    #[key(sets = rest.pst_target, from = "paper: testbed; its CoDel setting")]
+    pst_target: Param<Duration>,
+    /// how long a queue must persist; interval between the first two marks
+    #[key(sets = rest.pst_interval, from = "paper: testbed; its CoDel setting")]
+    pst_interval: Param<Duration>,
+    /// law of the persistent marks: interval divided by the square root of their count; or `"paper"`: by their count
+    #[key(sets = rest.variant, from = "the simulations come from that code")]
+    variant: Param<EcnSharpVariant>,
+    /// measure of the waiting time; or `"queue-length"`: bytes left behind, at the link's rate
+    #[key(sets = rest.signal, from = "paper")]
+    signal: Param<OneOf<SojournSignal>>,
 }
 
 impl Marker for EcnSharp {

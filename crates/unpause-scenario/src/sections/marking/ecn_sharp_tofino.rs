@@ -2,25 +2,29 @@
 
 use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::tofino::Params as EcnSharpTofino;
-
-use super::marker::Marker;
-use crate::text::keys::{keys, ordered};
-use crate::text::setting::TofinoLoad;
 use unpause_text::error::Checked;
 use unpause_text::quantity::Duration;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for EcnSharpTofino {
-        ins_target: Duration "mark packets that waited longer"
-            from "paper, testbed" => ins_target;
-        pst_target: Duration "waiting time above which a queue may be persistent"
-            from "paper, testbed" => pst_target;
-        pst_interval: Duration "how long a queue must persist; interval between the first two marks"
-            from "paper, testbed" => pst_interval;
-        load: TofinoLoad "conversion of times to ticks of 1.024 us; or `\"unscaled\"`: one tick per us"
-            from "ours: Unscaled loads microseconds as ticks, which are 2.4 % longer" => load;
-    }
+use super::marker::Marker;
+use crate::text::keys::{self, Param, ordered};
+use crate::text::setting::TofinoLoad;
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = EcnSharpTofino)]
+pub(super) struct Keys {
+    /// mark packets that waited longer
+    #[key(from = "paper, testbed")]
+    ins_target: Param<Duration>,
+    /// waiting time above which a queue may be persistent
+    #[key(from = "paper, testbed")]
+    pst_target: Param<Duration>,
+    /// how long a queue must persist; interval between the first two marks
+    #[key(from = "paper, testbed")]
+    pst_interval: Param<Duration>,
+    /// conversion of times to ticks of 1.024 us; or `"unscaled"`: one tick per us
+    #[key(from = "ours: Unscaled loads microseconds as ticks, which are 2.4 % longer")]
+    load: Param<TofinoLoad>,
 }
 
 impl Marker for EcnSharpTofino {

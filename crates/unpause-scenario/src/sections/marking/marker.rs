@@ -1,12 +1,12 @@
 //! What a congestion point that goes with any sender says of itself, once.
 
 use std::fmt;
+use unpause_text::error::Checked;
 
 use unpause_protocols::congestion_point::Config;
 
 use crate::text::document::Table;
 use crate::text::keys::{self, Key, Keys as _, keys_of};
-use unpause_text::error::Checked;
 
 /// A value of `marking`: its parameters.
 pub(super) trait Marker: Default {
@@ -17,7 +17,7 @@ pub(super) trait Marker: Default {
     /// It marks packets.
     const MARKS: bool = true;
     /// Its table.
-    type Keys: keys::Keys<Self> + Default;
+    type Keys: keys::Keys<Params = Self> + Default;
 
     /// Refuses parameters that do not go together, and completes them.
     fn check(&mut self, _keys: &Self::Keys) -> Checked<()> {

@@ -3,16 +3,16 @@
 use unpause_protocols::congestion_point::Config;
 
 use super::marker::Marker;
-use crate::text::keys::keys;
+use crate::text::keys::{self};
 
 /// It has no parameters.
 #[derive(Default)]
 pub(super) struct NoMarks;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for NoMarks {}
-}
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = NoMarks)]
+pub(super) struct Keys {}
 
 impl Marker for NoMarks {
     const NAME: &'static str = "none";

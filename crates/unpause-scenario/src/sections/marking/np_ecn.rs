@@ -4,22 +4,25 @@ use serde_spanned::Spanned;
 use unpause_protocols::congestion_point::Config;
 use unpause_protocols::congestion_point::np_ecn::MarkBasis as Basis;
 pub(super) use unpause_protocols::congestion_point::np_ecn::Params as NpEcn;
-
-use super::marker::Marker;
-use crate::text::keys::keys;
-use crate::text::setting::MarkBasis;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Size;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for NpEcn {
-        mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
-            from "the paper is silent; ns3-rdma evaluates ECN after removal" => mark_basis;
-        mark_above: Size "a packet that leaves no more than this behind is not marked"
-            from "the paper's ECN threshold, zero; ns3-rdma does not count the first 1,030 B of a queue, one of its frames"
-            => mark_above;
-    }
+use super::marker::Marker;
+use crate::text::keys::{self, Param};
+use crate::text::setting::MarkBasis;
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = NpEcn)]
+pub(super) struct Keys {
+    /// queue length that decides a mark; or `"enqueue-before"`
+    #[key(from = "the paper is silent; ns3-rdma evaluates ECN after removal")]
+    mark_basis: Param<MarkBasis>,
+    /// a packet that leaves no more than this behind is not marked
+    #[key(
+        from = "the paper's ECN threshold, zero; ns3-rdma does not count the first 1,030 B of a queue, one of its frames"
+    )]
+    mark_above: Param<Size>,
 }
 
 impl Marker for NpEcn {

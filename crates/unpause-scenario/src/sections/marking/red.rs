@@ -2,22 +2,25 @@
 
 use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::red::Params as Red;
-
-use super::marker::Marker;
-use crate::text::keys::{keys, ordered};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{Ratio, Size};
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Red {
-        kmin: Size "no marks up to this queue length"
-            from "DCQCN paper, 40 Gb/s" => kmin;
-        kmax: Size "every packet is marked above this queue length"
-            from "DCQCN paper, 40 Gb/s" => kmax;
-        pmax: Ratio "marking probability at `kmax`"
-            from "DCQCN paper" => pmax;
-    }
+use super::marker::Marker;
+use crate::text::keys::{self, Param, ordered};
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Red)]
+pub(super) struct Keys {
+    /// no marks up to this queue length
+    #[key(from = "DCQCN paper, 40 Gb/s")]
+    kmin: Param<Size>,
+    /// every packet is marked above this queue length
+    #[key(from = "DCQCN paper, 40 Gb/s")]
+    kmax: Param<Size>,
+    /// marking probability at `kmax`
+    #[key(from = "DCQCN paper")]
+    pmax: Param<Ratio>,
 }
 
 impl Marker for Red {

@@ -2,17 +2,18 @@
 
 use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::tcn::Params as Tcn;
-
-use super::marker::Marker;
-use crate::text::keys::keys;
 use unpause_text::quantity::Duration;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Tcn {
-        threshold: Duration "mark packets that waited longer"
-            from "ECN♯ paper, scheduler experiment" => threshold;
-    }
+use super::marker::Marker;
+use crate::text::keys::{self, Param};
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Tcn)]
+pub(super) struct Keys {
+    /// mark packets that waited longer
+    #[key(from = "ECN♯ paper, scheduler experiment")]
+    threshold: Param<Duration>,
 }
 
 impl Marker for Tcn {

@@ -2,22 +2,25 @@
 
 use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::wred::Params as Wred;
-
-use super::marker::Marker;
-use crate::text::keys::{keys, ordered};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{Ratio, Size};
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Wred {
-        kmin: Size "packets that find a queue of at most this length pass"
-            from "SONiC's profile AZURE_LOSSLESS" => kmin;
-        kmax: Size "every packet that finds more is marked, or dropped if it is not ECN-capable"
-            from "SONiC's profile AZURE_LOSSLESS" => kmax;
-        pmax: Ratio "probability at `kmax`"
-            from "SONiC's profile AZURE_LOSSLESS" => pmax;
-    }
+use super::marker::Marker;
+use crate::text::keys::{self, Param, ordered};
+
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Wred)]
+pub(super) struct Keys {
+    /// packets that find a queue of at most this length pass
+    #[key(from = "SONiC's profile AZURE_LOSSLESS")]
+    kmin: Param<Size>,
+    /// every packet that finds more is marked, or dropped if it is not ECN-capable
+    #[key(from = "SONiC's profile AZURE_LOSSLESS")]
+    kmax: Param<Size>,
+    /// probability at `kmax`
+    #[key(from = "SONiC's profile AZURE_LOSSLESS")]
+    pmax: Param<Ratio>,
 }
 
 impl Marker for Wred {

@@ -1,6 +1,7 @@
 //! Queues at egress: marking, limits, shapers.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
 
 use unpause_protocols::units::{Fraction, Rate};
 use unpause_sim::config::{HostConfig, QueueLimit, QueueMarking, RedThresholds, Shaper};
@@ -8,7 +9,6 @@ use unpause_sim::config::{HostConfig, QueueLimit, QueueMarking, RedThresholds, S
 use super::keys::OverrideKeys;
 use crate::sections::pfc;
 use crate::text::setting::Setting as _;
-use unpause_text::error::{Checked, Problem};
 
 /// Whether queues mark, and their thresholds.
 pub(super) fn marking(keys: &OverrideKeys, place: Range<usize>) -> Checked<Option<QueueMarking>> {

@@ -1,17 +1,15 @@
 //! Which queue and which group a priority has at a switch, and which queue PAUSE of it stops.
 
 use std::collections::BTreeMap;
+use unpause_text::error::{Checked, Problem};
 
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, PRIORITIES, SwitchConfig};
 
-use crate::text::keys::{Written, kinds};
-use unpause_text::error::{Checked, Problem};
+use crate::text::keys::Written;
 
 /// By priority another, of a queue or a group.
 pub(crate) type PriorityMap = BTreeMap<String, Spanned<u8>>;
-
-kinds! { PriorityMap = "table of numbers" }
 
 /// The identity, but for these entries: what each is called, and whether an entry is possible.
 fn map(

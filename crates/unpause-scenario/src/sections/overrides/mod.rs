@@ -5,6 +5,8 @@ mod keys;
 mod maps;
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Size;
 
 use serde_spanned::Spanned;
 use unpause_sim::config::{
@@ -19,8 +21,6 @@ use super::switch::{data_priorities, priorities};
 use crate::text::document::{Table, read};
 use crate::text::keys::{Keys, refuse};
 use unpause_import::fabric::names::Names;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Size;
 
 /// The overrides of a file, for switches and hosts that are set so.
 pub(crate) fn overrides(
@@ -61,7 +61,7 @@ fn one(
         marking: egress::marking(&keys, place.clone())?,
         ..places
     };
-    refuse(Keys::<()>::unread(&keys))?;
+    refuse(keys.unread())?;
     if !found.of_switch() && !found.of_places() {
         return Problem::new("this override sets nothing")
             .at(place, "it says only where")
@@ -116,15 +116,15 @@ fn check_scope(keys: &OverrideKeys, found: &SwitchOverride) -> Checked<()> {
     if !found.is_of_some() || !found.of_switch() {
         return Ok(());
     }
-    let span = |key: Option<Range<usize>>, name: &'static str| key.map(|span| (name, span));
-    let whole = [
-        span(keys.lossless.peek().map(Spanned::span), "lossless"),
-        span(keys.buffer.peek().map(Spanned::span), "buffer"),
-        span(keys.lossy_queue.peek().map(Spanned::span), "lossy_queue"),
-        span(keys.pfc_to_queue.peek().map(Spanned::span), "pfc_to_queue"),
-        span(keys.tc_to_queue.peek().map(Spanned::span), "tc_to_queue"),
-        span(keys.tc_to_pg.peek().map(Spanned::span), "tc_to_pg"),
+    const WHOLE: [&str; 6] = [
+        "lossless",
+        "buffer",
+        "lossy_queue",
+        "pfc_to_queue",
+        "tc_to_queue",
+        "tc_to_pg",
     ];
+    let mut written = keys.written().into_iter();
     let (what, scope) = match keys.ports.peek() {
         Some(ports) => ("ports", ports.span()),
         None => (
@@ -132,7 +132,7 @@ fn check_scope(keys: &OverrideKeys, found: &SwitchOverride) -> Checked<()> {
             keys.priorities.peek().map_or(0..0, Spanned::span),
         ),
     };
-    let Some((name, place)) = whole.into_iter().flatten().next() else {
+    let Some((name, place)) = written.find(|(name, _)| WHOLE.contains(name)) else {
         return Ok(());
     };
     let help = match name {

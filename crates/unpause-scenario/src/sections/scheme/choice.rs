@@ -2,6 +2,7 @@
 //! name.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem, nearest};
 
 use serde::de::IgnoredAny;
 use serde_spanned::Spanned;
@@ -11,27 +12,32 @@ use unpause_sim::config::SchemeConfig;
 
 use super::{BaseRtt, CONGESTION_CONTROLS, CongestionControl};
 use crate::text::document::{Table, split_off, take_string};
-use crate::text::keys::{keys, kinds};
-use unpause_text::error::{Checked, Problem, nearest};
+use crate::text::keys::{Keys, Written};
 
 type Set = IgnoredAny;
 
-kinds! { Set = "table" }
-
-keys! {
-    /// `[[scheme]]` without its mechanisms' tables; what is in it has been taken out before.
-    #[expect(dead_code, reason = "every key is taken out where it is needed")]
-    pub(crate) SchemeKeys at "scheme" for () {
-        ! name: String "name of the scheme in results";
-        congestion_control: String = ["`\"none\"`"]
-            "how senders find their rates or windows, [below](#congestion-controls)";
-        tcp: String = ["none"] "window law of TCP flows, [below](#congestion-controls), in addition to a congestion control of RoCE flows";
-        marking: String = ["that of `congestion_control`"]
-            "congestion point of every data queue, [below](#marking)";
-        loss_recovery: String = ["`\"go-back-n\"`"]
-            "how RoCE flows repair losses, [below](#loss-recovery)";
-        set: Set = ["none"] "other keys of the file that differ under this scheme, by path";
-    }
+/// `[[scheme]]` without its mechanisms' tables; what is in it has been taken out before.
+#[expect(dead_code, reason = "every key is taken out where it is needed")]
+#[derive(Keys)]
+#[keys("scheme")]
+pub(crate) struct SchemeKeys {
+    /// name of the scheme in results
+    pub(crate) name: Spanned<String>,
+    /// how senders find their rates or windows, [below](#congestion-controls)
+    #[key(unset = "`\"none\"`")]
+    pub(crate) congestion_control: Written<String>,
+    /// window law of TCP flows, [below](#congestion-controls), in addition to a congestion control of RoCE flows
+    #[key(unset = "none")]
+    pub(crate) tcp: Written<String>,
+    /// congestion point of every data queue, [below](#marking)
+    #[key(unset = "that of `congestion_control`")]
+    pub(crate) marking: Written<String>,
+    /// how RoCE flows repair losses, [below](#loss-recovery)
+    #[key(unset = "`\"go-back-n\"`")]
+    pub(crate) loss_recovery: Written<String>,
+    /// other keys of the file that differ under this scheme, by path
+    #[key(unset = "none")]
+    pub(crate) set: Written<Set>,
 }
 
 /// A congestion control, with a window law beside it for TCP flows.

@@ -1,6 +1,7 @@
 //! What a congestion control says of itself, once.
 
 use std::fmt;
+use unpause_text::error::Checked;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, SchemeConfig};
@@ -8,7 +9,6 @@ use unpause_sim::traffic::Transport;
 
 use crate::text::document::Table;
 use crate::text::keys::{self, Key, Keys as _, keys_of};
-use unpause_text::error::Checked;
 
 /// A value of `congestion_control`: the parameters of its points.
 pub(super) trait Scheme: Default {
@@ -27,18 +27,18 @@ pub(super) trait Scheme: Default {
     /// Keys of its own congestion point, which another `marking` replaces; none if it cannot do
     /// without its own.
     const REPLACEABLE: Option<&'static [&'static str]> = Some(&[]);
+    /// The key of the base RTT, or of what follows from it, if the fabric's is the default.
+    const BASE_RTT: Option<&'static str> = None;
     /// Its table.
-    type Keys: keys::Keys<Self> + Default;
+    type Keys: keys::Keys<Params = Self> + Default;
 
-    /// The key that says the base RTT, or what follows from it, if `keys` do not.
-    fn without_base_rtt(_keys: &Self::Keys) -> Option<&'static str> {
-        None
-    }
-
-    /// What is not written in `keys`. `base_rtt` is zero if it is not needed.
-    fn defaults(_keys: &Self::Keys, _base_rtt: Time) -> Self {
+    /// The parameters before `keys` set theirs.
+    fn defaults(_keys: &Self::Keys) -> Self {
         Self::default()
     }
+
+    /// Sets what follows from the base RTT of the fabric, if the key [`BASE_RTT`](Self::BASE_RTT) is not written.
+    fn set_base_rtt(&mut self, _base_rtt: Time) {}
 
     /// Names of its variants with their defaults, if its table chooses among some.
     fn variants() -> Vec<(&'static str, Self)> {
@@ -90,7 +90,7 @@ impl CongestionControl {
             marks: S::MARKS,
             notifies_by: S::NOTIFIES_BY,
             replaceable: S::REPLACEABLE,
-            keys: || S::Keys::keys(&S::defaults(&S::Keys::default(), Time::ZERO)),
+            keys: || S::Keys::keys(&S::defaults(&S::Keys::default())),
             variants: || {
                 let variants = S::variants().into_iter();
                 variants
@@ -99,11 +99,12 @@ impl CongestionControl {
             },
             configure: |table, base_rtt| {
                 let keys: S::Keys = keys_of(table)?;
-                let base_rtt = match S::without_base_rtt(&keys) {
-                    Some(key) => base_rtt(&format!("scheme.{}.{key}", S::NAME))?,
-                    None => Time::ZERO,
-                };
-                let mut scheme = S::defaults(&keys, base_rtt);
+                let mut scheme = S::defaults(&keys);
+                if let Some(key) = S::BASE_RTT
+                    && !keys.written().iter().any(|(written, _)| *written == key)
+                {
+                    scheme.set_base_rtt(base_rtt(&format!("scheme.{}.{key}", S::NAME))?);
+                }
                 keys.apply(&mut scheme)?;
                 scheme.check(&keys)?;
                 Ok(scheme.config())

@@ -4,11 +4,11 @@ use unpause_protocols::congestion_control::{self, cubic};
 use unpause_protocols::congestion_point::faults;
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
+use unpause_text::quantity::Ratio;
 
 use super::congestion_control::Scheme;
 use super::newreno::dropping;
-use crate::text::keys::keys;
-use unpause_text::quantity::Ratio;
+use crate::text::keys::{self, Param};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -17,20 +17,25 @@ pub(super) struct Cubic {
     law: cubic::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Cubic {
-        c: Ratio "packets/s³; how fast the window grows"
-            from "RFC 9438, 5" => law.c;
-        beta: Ratio "share of the window that remains after a loss"
-            from "RFC 9438, 4.6" => law.beta;
-        fast_convergence: bool "a flow whose window shrinks releases capacity to others"
-            from "RFC 9438, 4.7: should be" => law.fast_convergence;
-        ecn: bool "segments are ECN-capable, and a mark is answered like a loss"
-            from "RFC 9438, 4.6: a mark is answered like a loss, if ECN is in use" => law.ecn;
-        drop_probability: Ratio "switches drop each data packet with this probability"
-            => cp.drop_probability;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Cubic)]
+pub(super) struct Keys {
+    /// packets/s³; how fast the window grows
+    #[key(sets = law.c, from = "RFC 9438, 5")]
+    c: Param<Ratio>,
+    /// share of the window that remains after a loss
+    #[key(sets = law.beta, from = "RFC 9438, 4.6")]
+    beta: Param<Ratio>,
+    /// a flow whose window shrinks releases capacity to others
+    #[key(sets = law.fast_convergence, from = "RFC 9438, 4.7: should be")]
+    fast_convergence: Param<bool>,
+    /// segments are ECN-capable, and a mark is answered like a loss
+    #[key(sets = law.ecn, from = "RFC 9438, 4.6: a mark is answered like a loss, if ECN is in use")]
+    ecn: Param<bool>,
+    /// switches drop each data packet with this probability
+    #[key(sets = cp.drop_probability)]
+    drop_probability: Param<Ratio>,
 }
 
 impl Scheme for Cubic {

@@ -1,6 +1,9 @@
 //! DCQCN (SIGCOMM 2015).
 
 use std::ops::Range;
+use unpause_protocols::names::Names;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 use unpause_protocols::congestion_control::{dcqcn, dcqcn_nic};
 use unpause_protocols::units::{Fraction, Rate, Time};
@@ -9,13 +12,12 @@ use unpause_sim::config::{Config, SchemeConfig};
 use unpause_sim::traffic::TrafficSpec;
 
 use super::congestion_control::Scheme;
-use super::dcqcn_names::{self, Limit, NicNames};
+use super::dcqcn_names::NicNames;
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::keys::{Written, keys, names};
-use crate::text::setting::{AlphaOrder, Setting, SizeOrNone};
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::{DataRate, Duration, Ratio};
+use crate::text::keys::{self, Keys as _, Param, Written};
+use crate::text::kind::OneOf;
+use crate::text::setting::{AlphaOrder, OrNone};
 
 /// Parameters of its points.
 pub(super) struct Dcqcn {
@@ -24,7 +26,6 @@ pub(super) struct Dcqcn {
     rp: dcqcn::Params,
     clocks: Clocks,
     cut_interval: Time,
-    nic: NicNames,
 }
 
 impl Default for Dcqcn {
@@ -35,92 +36,80 @@ impl Default for Dcqcn {
             rp: Default::default(),
             clocks: Clocks::Cnp,
             cut_interval: dcqcn_nic::Params::default().cut_interval,
-            nic: NicNames::default(),
         }
     }
 }
 
-names! {
-    /// What the steps of the reaction point follow.
-    pub(crate) Clocks { Cnp = "cnp", Separate = "separate" }
+/// What the steps of the reaction point follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum Clocks {
+    Cnp,
+    Separate,
 }
 
-impl Setting<Clocks> for Clocks {
-    fn store(&self, slot: &mut Clocks) -> Result<(), String> {
-        *slot = *self;
-        Ok(())
-    }
-    fn show(slot: &Clocks) -> String {
-        match slot {
-            Self::Cnp => "cnp".into(),
-            Self::Separate => "separate".into(),
-        }
-    }
-}
-
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Dcqcn {
-        kmin: SizeByRate "no marks up to this queue length; by link rate: `{ \"10Gbps\" = \"40KB\", \"40Gbps\" = \"160KB\" }`"
-            from "DCQCN paper, 40 Gb/s" => cp.kmin;
-        kmax: SizeByRate "every packet is marked above this queue length"
-            from "DCQCN paper, 40 Gb/s" => cp.kmax;
-        pmax: RatioByRate "marking probability at `kmax`"
-            from "DCQCN paper" => cp.pmax;
-        cnp_interval: Duration "shortest time between two CNPs of a flow"
-            from "DCQCN paper" => np.cnp_interval;
-        np_poll: bool "check for marks at a flow's first packet and at the end of every interval, instead of answering the first mark"
-            from "paper: at once; true is ns3-rdma's polling" => np.np_poll;
-        cnp_on_ack: bool "ACKs carry the mark of their packet, and there are no CNPs, as in HPCC's simulator"
-            from "DCQCN paper: CNPs are packets" => rp.cnp_on_ack;
-        clocks: Clocks
-            "a CNP cuts at once, and alpha follows CNPs; or `\"separate\"`, as in NICs: alpha and cuts each have their own intervals and act at the end of one in which a CNP arrived; increases follow the timer alone, counted from the cut"
-            from "DCQCN paper; HPCC's simulator separate" => clocks;
-        cut_interval: Duration "with separate clocks: shortest time between two cuts"
-            from "HPCC's simulator" => cut_interval;
-        g: Ratio "gain of alpha"
-            from "DCQCN paper: g = 1/256" => rp.g;
-        alpha_init: Ratio "alpha of a flow that has seen no CNP"
-            from "DCQCN paper; ns3-rdma 1/2" => rp.alpha_init;
-        alpha_order: AlphaOrder "on a CNP; or `\"update-first\"`"
-            from "DCQCN paper; UpdateFirst is ns3-rdma's" => rp.alpha_order;
-        alpha_timer: Duration "alpha decays after each such time without a CNP"
-            from "DCQCN paper" => rp.alpha_timer;
-        increase_timer: Duration "duration of one cycle of the increase timer"
-            from "DCQCN paper; ns3-rdma 60 us" => rp.increase_timer;
-        byte_counter: SizeOrNone "bytes of one cycle of the byte counter; `\"none\"`: the timer alone counts cycles"
-            from "DCQCN paper" => rp.byte_counter;
-        fr_threshold: u32 "cycles F of fast recovery"
-            from "DCQCN paper: F" => rp.fr_threshold;
-        clamp_target: bool "every CNP lowers the target rate"
-            from "DCQCN paper: every CNP lowers the target" => rp.clamp_target;
-        rate_ai: DataRate "step of additive increase"
-            from "DCQCN paper" => rp.rate_ai;
-        rate_hai: DataRate "step of hyper increase"
-            from "ns3-rdma's sample configuration" => rp.rate_hai;
-        min_rate: DataRate "the rate never falls below this"
-            from "ours: below the fair share of a thousand flows at 40 Gb/s" => rp.min_rate;
-        dce_tcp_g: u32 = ["`1019`"] "by NVIDIA's names, [explained below](#schemedcqcn): the part of alpha that is kept, in 1/1024; 1019 is g = 5/1024"
-            from "mlxconfig" => nic.dce_tcp_g;
-        dce_tcp_rtt: u32 = ["`1`"] "alpha's interval, us" from "mlxconfig" => nic.dce_tcp_rtt;
-        rate_reduce_monitor_period: u32 = ["`4`"] "shortest time between two cuts, us"
-            from "mlxconfig" => nic.rate_reduce_monitor_period;
-        rpg_time_reset: u32 = ["`300`"] "duration of one cycle of the increase timer, us" from "mlxconfig" => nic.rpg_time_reset;
-        rpg_threshold: u32 = ["`1`"] "cycles of fast recovery" from "mlxconfig" => nic.rpg_threshold;
-        rpg_ai_rate: u32 = ["`5`"] "step of additive increase, Mb/s" from "mlxconfig" => nic.rpg_ai_rate;
-        rpg_hai_rate: u32 = ["`50`"] "step of hyper increase, Mb/s" from "mlxconfig" => nic.rpg_hai_rate;
-        rpg_min_rate: u32 = ["`1`"] "the rate never falls below this, Mb/s" from "mlxconfig" => nic.rpg_min_rate;
-        clamp_tgt_rate: u32 = ["`0`"] "1: every cut lowers the target rate; 0: only a cut that follows an increase"
-            from "mlxconfig" => nic.clamp_tgt_rate;
-        min_time_between_cnps: u32 = ["`2`"] "shortest time between two CNPs of a flow, us"
-            from "mlxconfig" => nic.min_time_between_cnps;
-        initial_alpha_value: u32 = ["`1023`"] "initial alpha, in 1/1024; only 1023, which is taken as 1" from "mlxconfig" => nic.initial_alpha_value;
-        rate_to_set_on_first_cnp: u32 = ["`0`"] "only 0: the first CNP sets no rate" from "mlxconfig" => nic.rate_to_set_on_first_cnp;
-        rpg_min_dec_fac: u32 = ["`50`"] "only 50: a cut leaves at least half of the rate, %" from "mlxconfig" => nic.rpg_min_dec_fac;
-        rpg_gd: u32 = ["`11`"] "only 11: a cut is half of alpha" from "mlxconfig" => nic.rpg_gd;
-        rpg_byte_reset: u32 = ["`0`"] "only 0: increases follow the timer alone, as in HPCC's simulator" from "ours"
-            => nic.rpg_byte_reset;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Dcqcn)]
+pub(super) struct Keys {
+    /// no marks up to this queue length; by link rate: `{ "10Gbps" = "40KB", "40Gbps" = "160KB" }`
+    #[key(sets = cp.kmin, from = "DCQCN paper, 40 Gb/s")]
+    kmin: Param<SizeByRate>,
+    /// every packet is marked above this queue length
+    #[key(sets = cp.kmax, from = "DCQCN paper, 40 Gb/s")]
+    kmax: Param<SizeByRate>,
+    /// marking probability at `kmax`
+    #[key(sets = cp.pmax, from = "DCQCN paper")]
+    pmax: Param<RatioByRate>,
+    /// shortest time between two CNPs of a flow
+    #[key(sets = np.cnp_interval, from = "DCQCN paper")]
+    cnp_interval: Param<Duration>,
+    /// check for marks at a flow's first packet and at the end of every interval, instead of answering the first mark
+    #[key(sets = np.np_poll, from = "paper: at once; true is ns3-rdma's polling")]
+    np_poll: Param<bool>,
+    /// ACKs carry the mark of their packet, and there are no CNPs, as in HPCC's simulator
+    #[key(sets = rp.cnp_on_ack, from = "DCQCN paper: CNPs are packets")]
+    cnp_on_ack: Param<bool>,
+    /// a CNP cuts at once, and alpha follows CNPs; or `"separate"`, as in NICs: alpha and cuts each have their own intervals and act at the end of one in which a CNP arrived; increases follow the timer alone, counted from the cut
+    #[key(from = "DCQCN paper; HPCC's simulator separate")]
+    clocks: Param<OneOf<Clocks>>,
+    /// with separate clocks: shortest time between two cuts
+    #[key(from = "HPCC's simulator")]
+    cut_interval: Param<Duration>,
+    /// gain of alpha
+    #[key(sets = rp.g, from = "DCQCN paper: g = 1/256")]
+    g: Param<Ratio>,
+    /// alpha of a flow that has seen no CNP
+    #[key(sets = rp.alpha_init, from = "DCQCN paper; ns3-rdma 1/2")]
+    alpha_init: Param<Ratio>,
+    /// on a CNP; or `"update-first"`
+    #[key(sets = rp.alpha_order, from = "DCQCN paper; UpdateFirst is ns3-rdma's")]
+    alpha_order: Param<AlphaOrder>,
+    /// alpha decays after each such time without a CNP
+    #[key(sets = rp.alpha_timer, from = "DCQCN paper")]
+    alpha_timer: Param<Duration>,
+    /// duration of one cycle of the increase timer
+    #[key(sets = rp.increase_timer, from = "DCQCN paper; ns3-rdma 60 us")]
+    increase_timer: Param<Duration>,
+    /// bytes of one cycle of the byte counter; `"none"`: the timer alone counts cycles
+    #[key(sets = rp.byte_counter, from = "DCQCN paper")]
+    byte_counter: Param<OrNone<Size>>,
+    /// cycles F of fast recovery
+    #[key(sets = rp.fr_threshold, from = "DCQCN paper: F")]
+    fr_threshold: Param<u32>,
+    /// every CNP lowers the target rate
+    #[key(sets = rp.clamp_target, from = "DCQCN paper: every CNP lowers the target")]
+    clamp_target: Param<bool>,
+    /// step of additive increase
+    #[key(sets = rp.rate_ai, from = "DCQCN paper")]
+    rate_ai: Param<DataRate>,
+    /// step of hyper increase
+    #[key(sets = rp.rate_hai, from = "ns3-rdma's sample configuration")]
+    rate_hai: Param<DataRate>,
+    /// the rate never falls below this
+    #[key(sets = rp.min_rate, from = "ours: below the fair share of a thousand flows at 40 Gb/s")]
+    min_rate: Param<DataRate>,
+    #[key(flatten)]
+    nic: NicNames,
 }
 
 impl Scheme for Dcqcn {
@@ -132,9 +121,18 @@ impl Scheme for Dcqcn {
     const REPLACEABLE: Option<&'static [&'static str]> = Some(&["kmin", "kmax", "pmax"]);
     type Keys = Keys;
 
+    fn defaults(keys: &Keys) -> Self {
+        let mut scheme = Self::default();
+        if !keys.nic.written().is_empty() {
+            scheme.clocks = Clocks::Separate;
+            scheme.cut_interval = keys.nic.apply(&mut scheme.rp, &mut scheme.np.cnp_interval);
+        }
+        scheme
+    }
+
     fn check(&self, keys: &Keys) -> Checked<()> {
-        if !self.nic.are_unused() {
-            check_names(keys)?;
+        if !keys.nic.written().is_empty() {
+            keys.nic.check()?;
             check_alone(keys)?;
         } else if self.clocks == Clocks::Separate {
             const OWN: &str =
@@ -159,7 +157,7 @@ impl Scheme for Dcqcn {
             refuse("cnp_interval", place(&keys.cnp_interval), NONE)?;
             refuse(
                 "min_time_between_cnps",
-                place(&keys.min_time_between_cnps),
+                place(&keys.nic.min_time_between_cnps),
                 NONE,
             )?;
             refuse("np_poll", place(&keys.np_poll), NONE)?;
@@ -171,11 +169,7 @@ impl Scheme for Dcqcn {
         })
     }
 
-    fn config(mut self) -> SchemeConfig {
-        if !self.nic.are_unused() {
-            self.clocks = Clocks::Separate;
-            self.cut_interval = self.nic.apply(&mut self.rp, &mut self.np.cnp_interval);
-        }
+    fn config(self) -> SchemeConfig {
         let rp = self.rp;
         let roce = match self.clocks {
             Clocks::Cnp => congestion_control::Config::Dcqcn(rp),
@@ -282,97 +276,12 @@ fn place<T>(written: &Written<T>) -> Option<Range<usize>> {
     written.peek().map(|value| value.span())
 }
 
-/// Refuses what parameters by the names of NICs cannot be.
-fn check_names(keys: &Keys) -> Checked<()> {
-    const RANGE: &str = "the values that the NIC accepts";
-    let limit = |name, written, least, most, why| Limit {
-        name,
-        written,
-        least,
-        most,
-        why,
-    };
-    dcqcn_names::check(&[
-        limit(
-            "dce_tcp_g",
-            &keys.dce_tcp_g,
-            0,
-            1023,
-            "the part of alpha that is kept, in 1/1024",
-        ),
-        limit("dce_tcp_rtt", &keys.dce_tcp_rtt, 1, 131_071, RANGE),
-        limit(
-            "rate_reduce_monitor_period",
-            &keys.rate_reduce_monitor_period,
-            1,
-            u32::MAX,
-            RANGE,
-        ),
-        limit("rpg_time_reset", &keys.rpg_time_reset, 1, 131_071, RANGE),
-        limit("rpg_threshold", &keys.rpg_threshold, 1, 31, RANGE),
-        limit("rpg_ai_rate", &keys.rpg_ai_rate, 1, u32::MAX, RANGE),
-        limit("rpg_hai_rate", &keys.rpg_hai_rate, 1, u32::MAX, RANGE),
-        limit("rpg_min_rate", &keys.rpg_min_rate, 1, u32::MAX, RANGE),
-        limit("clamp_tgt_rate", &keys.clamp_tgt_rate, 0, 1, RANGE),
-        limit(
-            "initial_alpha_value",
-            &keys.initial_alpha_value,
-            1023,
-            1023,
-            "alpha begins with 1 here",
-        ),
-        limit(
-            "rate_to_set_on_first_cnp",
-            &keys.rate_to_set_on_first_cnp,
-            0,
-            0,
-            "the first CNP sets no rate here",
-        ),
-        limit(
-            "rpg_min_dec_fac",
-            &keys.rpg_min_dec_fac,
-            50,
-            50,
-            "no cut leaves less than half here",
-        ),
-        limit(
-            "rpg_gd",
-            &keys.rpg_gd,
-            11,
-            11,
-            "a cut is half of alpha here",
-        ),
-        limit(
-            "rpg_byte_reset",
-            &keys.rpg_byte_reset,
-            0,
-            0,
-            "increases follow the timer alone here",
-        ),
-    ])
-}
-
 /// Refuses names of the paper beside those of NICs.
 fn check_alone(keys: &Keys) -> Checked<()> {
-    let others = [
-        ("clocks", place(&keys.clocks)),
-        ("cut_interval", place(&keys.cut_interval)),
-        ("g", place(&keys.g)),
-        ("alpha_init", place(&keys.alpha_init)),
-        ("alpha_order", place(&keys.alpha_order)),
-        ("alpha_timer", place(&keys.alpha_timer)),
-        ("increase_timer", place(&keys.increase_timer)),
-        ("byte_counter", place(&keys.byte_counter)),
-        ("fr_threshold", place(&keys.fr_threshold)),
-        ("clamp_target", place(&keys.clamp_target)),
-        ("rate_ai", place(&keys.rate_ai)),
-        ("rate_hai", place(&keys.rate_hai)),
-        ("min_rate", place(&keys.min_rate)),
-        ("cnp_interval", place(&keys.cnp_interval)),
-        ("np_poll", place(&keys.np_poll)),
-    ];
-    for (key, written) in others {
-        if let Some(place) = written {
+    let nic = keys.nic.written();
+    let of_red = ["kmin", "kmax", "pmax", "cnp_on_ack"];
+    for (key, place) in keys.written() {
+        if !of_red.contains(&key) && !nic.iter().any(|(name, _)| *name == key) {
             return Problem::new(format!("`{key}` beside parameters by NVIDIA's names"))
                 .at(place, "of the same point, with the paper's names")
                 .help(

@@ -4,11 +4,11 @@ use unpause_protocols::congestion_control::{self, dctcp};
 use unpause_protocols::congestion_point::{self, dctcp_red};
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
+use unpause_text::quantity::{Ratio, Size};
 
 use super::congestion_control::Scheme;
-use crate::text::keys::keys;
+use crate::text::keys::{self, Param};
 use crate::text::setting::PowerOfHalf;
-use unpause_text::quantity::{Ratio, Size};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -17,16 +17,19 @@ pub(super) struct Dctcp {
     law: dctcp::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Dctcp {
-        k: Size "mark packets that arrive to an egress queue at least this long"
-            from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => cp.threshold;
-        g: PowerOfHalf "gain of alpha"
-            from "DCTCP paper: g = 1/16" => law.g_log2;
-        alpha_init: Ratio "alpha at the start"
-            from "RFC 8257, the authors' code" => law.alpha_init;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Dctcp)]
+pub(super) struct Keys {
+    /// mark packets that arrive to an egress queue at least this long
+    #[key(sets = cp.threshold, from = "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average")]
+    k: Param<Size>,
+    /// gain of alpha
+    #[key(sets = law.g_log2, from = "DCTCP paper: g = 1/16")]
+    g: Param<PowerOfHalf>,
+    /// alpha at the start
+    #[key(sets = law.alpha_init, from = "RFC 8257, the authors' code")]
+    alpha_init: Param<Ratio>,
 }
 
 impl Scheme for Dctcp {

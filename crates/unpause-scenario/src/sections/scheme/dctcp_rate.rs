@@ -4,14 +4,14 @@ use unpause_protocols::congestion_control::{self, dctcp_rate};
 use unpause_protocols::congestion_point::red;
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::SchemeConfig;
+use unpause_text::error::Checked;
+use unpause_text::quantity::DataRate;
 
 use super::congestion_control::Scheme;
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::keys::keys;
+use crate::text::keys::{self, Param};
 use crate::text::setting::PowerOfHalf;
-use unpause_text::error::Checked;
-use unpause_text::quantity::DataRate;
 
 /// Parameters of its points.
 pub(super) struct DctcpRate {
@@ -32,22 +32,28 @@ impl Default for DctcpRate {
     }
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for DctcpRate {
-        kmin: SizeByRate "no marks up to this queue length; by link rate as with dcqcn"
-            from "HPCC's run.py, 10 Gb/s" => cp.kmin;
-        kmax: SizeByRate "every packet is marked above this queue length"
-            from "HPCC's run.py, 10 Gb/s" => cp.kmax;
-        pmax: RatioByRate "marking probability at `kmax`"
-            from "HPCC's run.py" => cp.pmax;
-        g: PowerOfHalf "gain of the estimate of the share of marks"
-            from "DCTCP paper" => rp.g_log2;
-        rate_ai: DataRate "step of additive increase, once a round trip"
-            from "HPCC's simulator" => rp.rate_ai;
-        min_rate: DataRate "the rate never falls below this"
-            from "HPCC's simulator" => rp.min_rate;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = DctcpRate)]
+pub(super) struct Keys {
+    /// no marks up to this queue length; by link rate as with dcqcn
+    #[key(sets = cp.kmin, from = "HPCC's run.py, 10 Gb/s")]
+    kmin: Param<SizeByRate>,
+    /// every packet is marked above this queue length
+    #[key(sets = cp.kmax, from = "HPCC's run.py, 10 Gb/s")]
+    kmax: Param<SizeByRate>,
+    /// marking probability at `kmax`
+    #[key(sets = cp.pmax, from = "HPCC's run.py")]
+    pmax: Param<RatioByRate>,
+    /// gain of the estimate of the share of marks
+    #[key(sets = rp.g_log2, from = "DCTCP paper")]
+    g: Param<PowerOfHalf>,
+    /// step of additive increase, once a round trip
+    #[key(sets = rp.rate_ai, from = "HPCC's simulator")]
+    rate_ai: Param<DataRate>,
+    /// the rate never falls below this
+    #[key(sets = rp.min_rate, from = "HPCC's simulator")]
+    min_rate: Param<DataRate>,
 }
 
 impl Scheme for DctcpRate {

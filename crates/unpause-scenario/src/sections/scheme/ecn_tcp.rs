@@ -4,10 +4,10 @@ use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point::{self, dctcp_red};
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
+use unpause_text::quantity::Size;
 
 use super::congestion_control::Scheme;
-use crate::text::keys::keys;
-use unpause_text::quantity::Size;
+use crate::text::keys::{self, Param};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -15,12 +15,13 @@ pub(super) struct EcnTcp {
     cp: dctcp_red::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for EcnTcp {
-        k: Size "mark packets that arrive to an egress queue at least this long"
-            from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => cp.threshold;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = EcnTcp)]
+pub(super) struct Keys {
+    /// mark packets that arrive to an egress queue at least this long
+    #[key(sets = cp.threshold, from = "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average")]
+    k: Param<Size>,
 }
 
 impl Scheme for EcnTcp {

@@ -5,10 +5,10 @@ use unpause_protocols::congestion_point::{self, faults};
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
+use unpause_text::quantity::Ratio;
 
 use super::congestion_control::Scheme;
-use crate::text::keys::keys;
-use unpause_text::quantity::Ratio;
+use crate::text::keys::{self, Param};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -16,11 +16,13 @@ pub(super) struct NewReno {
     cp: faults::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for NewReno {
-        drop_probability: Ratio "every egress queue of a switch drops each packet with this probability, except for the control priority" => cp.drop_probability;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = NewReno)]
+pub(super) struct Keys {
+    /// every egress queue of a switch drops each packet with this probability, except for the control priority
+    #[key(sets = cp.drop_probability)]
+    drop_probability: Param<Ratio>,
 }
 
 /// The congestion point that drops packets, if any are to be dropped.

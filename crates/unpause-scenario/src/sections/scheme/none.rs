@@ -3,16 +3,16 @@
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
-use crate::text::keys::keys;
+use crate::text::keys::{self};
 
 /// It has no parameters.
 #[derive(Default)]
 pub(super) struct PfcAlone;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for PfcAlone {}
-}
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = PfcAlone)]
+pub(super) struct Keys {}
 
 impl Scheme for PfcAlone {
     const NAME: &'static str = "none";

@@ -4,13 +4,13 @@ use unpause_protocols::congestion_control::{self, nscc_sender};
 use unpause_protocols::congestion_point::red;
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::{Credits, SchemeConfig};
+use unpause_text::error::Checked;
+use unpause_text::quantity::Duration;
 
 use super::congestion_control::Scheme;
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::keys::keys;
-use unpause_text::error::Checked;
-use unpause_text::quantity::Duration;
+use crate::text::keys::{self, Param};
 
 /// Parameters of its points.
 pub(super) struct Nscc {
@@ -34,24 +34,31 @@ impl Default for Nscc {
     }
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Nscc {
-        base_rtt: Duration = ["that of each flow's path, including the transmission time of packets at every hop"]
-            "round trip through the empty network, from which the constants are derived" => rp.base_rtt;
-        target_delay: Duration = ["3/4 of `base_rtt` if switches trim, otherwise `base_rtt`"]
-            "target queueing delay" from "uet-htsim" => rp.target_delay;
-        gate: u32 "quick adapt acts if less than the largest window / 2^gate has arrived in a round trip with a loss"
-            from "uet-htsim" => rp.gate;
-        credits: bool "receivers also grant credits, as with `rccc`; the window does not shrink for packets that were trimmed at the last hop"
-            from "ours: one or both" => credits;
-        kmin: SizeByRate "no marks up to this queue length; by link rate as with dcqcn"
-            from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
-        kmax: SizeByRate "every packet is marked above this queue length"
-            from "uet-htsim: 0.8 BDP" => cp.kmax;
-        pmax: RatioByRate "marking probability at `kmax`"
-            from "uet-htsim" => cp.pmax;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Nscc)]
+pub(super) struct Keys {
+    /// round trip through the empty network, from which the constants are derived
+    #[key(unset = "that of each flow's path, including the transmission time of packets at every hop", sets = rp.base_rtt)]
+    base_rtt: Param<Duration>,
+    /// target queueing delay
+    #[key(unset = "3/4 of `base_rtt` if switches trim, otherwise `base_rtt`", sets = rp.target_delay, from = "uet-htsim")]
+    target_delay: Param<Duration>,
+    /// quick adapt acts if less than the largest window / 2^gate has arrived in a round trip with a loss
+    #[key(sets = rp.gate, from = "uet-htsim")]
+    gate: Param<u32>,
+    /// receivers also grant credits, as with `rccc`; the window does not shrink for packets that were trimmed at the last hop
+    #[key(from = "ours: one or both")]
+    credits: Param<bool>,
+    /// no marks up to this queue length; by link rate as with dcqcn
+    #[key(sets = cp.kmin, from = "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us")]
+    kmin: Param<SizeByRate>,
+    /// every packet is marked above this queue length
+    #[key(sets = cp.kmax, from = "uet-htsim: 0.8 BDP")]
+    kmax: Param<SizeByRate>,
+    /// marking probability at `kmax`
+    #[key(sets = cp.pmax, from = "uet-htsim")]
+    pmax: Param<RatioByRate>,
 }
 
 impl Scheme for Nscc {

@@ -3,13 +3,13 @@
 use unpause_protocols::congestion_point::{self, np_ecn};
 use unpause_protocols::{congestion_control, notification_point};
 use unpause_sim::config::SchemeConfig;
+use unpause_text::error::Checked;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 use super::congestion_control::Scheme;
 use crate::sections::marking::np_ecn_threshold;
-use crate::text::keys::{keys, ordered};
+use crate::text::keys::{self, Param, ordered};
 use crate::text::setting::{MarkBasis, Percent};
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -19,27 +19,34 @@ pub(super) struct Pcn {
     rp: congestion_control::pcn::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Pcn {
-        period: Duration "CNP period T"
-            from "the paper's T; its guideline is the largest RTT of the network" => np.period;
-        congested_above: Percent "a period with more than this share of marked packets is congested"
-            from "Fig. 8, strictly more" => np.congested_above_percent;
-        rec_rate_unit: DataRate "unit of the receive rate in a CNP"
-            from "the paper's RecRate field" => np.rec_rate_unit, rp.rec_rate_unit;
-        w_min: Ratio "discount in a decrease, and weight of the first increase after it"
-            from "the paper's Fig. 10 example; its guideline is 0.1 / flows sharing the bottleneck" => rp.w_min;
-        w_max: Ratio "largest weight of an increase"
-            from "the paper" => rp.w_max;
-        min_rate: DataRate "the rate never falls below this"
-            from "ours: the least rate a CNP can name" => rp.min_rate;
-        mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
-            from "the paper is silent; ns3-rdma evaluates ECN after removal" => cp.mark_basis;
-        mark_above: Size "a packet that leaves no more than this behind is not marked"
-            from "the paper's ECN threshold, zero; ns3-rdma does not count the first 1,030 B of a queue, one of its frames"
-            => cp.mark_above;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Pcn)]
+pub(super) struct Keys {
+    /// CNP period T
+    #[key(sets = np.period, from = "the paper's T; its guideline is the largest RTT of the network")]
+    period: Param<Duration>,
+    /// a period with more than this share of marked packets is congested
+    #[key(sets = np.congested_above_percent, from = "Fig. 8, strictly more")]
+    congested_above: Param<Percent>,
+    /// unit of the receive rate in a CNP
+    #[key(sets = np.rec_rate_unit, sets = rp.rec_rate_unit, from = "the paper's RecRate field")]
+    rec_rate_unit: Param<DataRate>,
+    /// discount in a decrease, and weight of the first increase after it
+    #[key(sets = rp.w_min, from = "the paper's Fig. 10 example; its guideline is 0.1 / flows sharing the bottleneck")]
+    w_min: Param<Ratio>,
+    /// largest weight of an increase
+    #[key(sets = rp.w_max, from = "the paper")]
+    w_max: Param<Ratio>,
+    /// the rate never falls below this
+    #[key(sets = rp.min_rate, from = "ours: the least rate a CNP can name")]
+    min_rate: Param<DataRate>,
+    /// queue length that decides a mark; or `"enqueue-before"`
+    #[key(sets = cp.mark_basis, from = "the paper is silent; ns3-rdma evaluates ECN after removal")]
+    mark_basis: Param<MarkBasis>,
+    /// a packet that leaves no more than this behind is not marked
+    #[key(sets = cp.mark_above, from = "the paper's ECN threshold, zero; ns3-rdma does not count the first 1,030 B of a queue, one of its frames")]
+    mark_above: Param<Size>,
 }
 
 impl Scheme for Pcn {

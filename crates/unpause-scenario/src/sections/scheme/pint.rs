@@ -4,11 +4,11 @@ use unpause_protocols::congestion_control::{self, pint};
 use unpause_protocols::congestion_point::{self, pint as point};
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::SchemeConfig;
-
-use super::congestion_control::Scheme;
-use crate::text::keys::keys;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::{DataRate, Duration, Ratio};
+
+use super::congestion_control::Scheme;
+use crate::text::keys::{self, Param};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -17,46 +17,42 @@ pub(super) struct Pint {
     rp: pint::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Pint {
-        base_rtt: Duration = ["base RTT of the topology"]
-            "T: switches measure utilisation over this time" => base_rtt;
-        log_step: Ratio "ratio of a code's value to the next lower one, minus 1"
-            from "HPCC's simulator: PINT_LOG_BASE 1.05" => rp.log_step;
-        share: Ratio "share of packets that carry a code, chosen at random"
-            from "HPCC's simulator: PINT_PROB" => rp.share;
-        u_target: Ratio "target utilisation of the busiest link"
-            from "HPCC paper: eta" => rp.u_target;
-        mi_thresh: u32 "round trips of additive increase before a multiplicative one"
-            from "HPCC paper: maxStage" => rp.mi_thresh;
-        rate_ai: DataRate "step of additive increase"
-            from "HPCC paper: W_AI of 80 B at T = 13 us" => rp.rate_ai;
-        min_rate: DataRate "the rate never falls below this"
-            from "HPCC's simulator" => rp.min_rate;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Pint)]
+pub(super) struct Keys {
+    /// T: switches measure utilisation over this time
+    #[key(unset = "base RTT of the topology")]
+    base_rtt: Param<Duration>,
+    /// ratio of a code's value to the next lower one, minus 1
+    #[key(sets = rp.log_step, from = "HPCC's simulator: PINT_LOG_BASE 1.05")]
+    log_step: Param<Ratio>,
+    /// share of packets that carry a code, chosen at random
+    #[key(sets = rp.share, from = "HPCC's simulator: PINT_PROB")]
+    share: Param<Ratio>,
+    /// target utilisation of the busiest link
+    #[key(sets = rp.u_target, from = "HPCC paper: eta")]
+    u_target: Param<Ratio>,
+    /// round trips of additive increase before a multiplicative one
+    #[key(sets = rp.mi_thresh, from = "HPCC paper: maxStage")]
+    mi_thresh: Param<u32>,
+    /// step of additive increase
+    #[key(sets = rp.rate_ai, from = "HPCC paper: W_AI of 80 B at T = 13 us")]
+    rate_ai: Param<DataRate>,
+    /// the rate never falls below this
+    #[key(sets = rp.min_rate, from = "HPCC's simulator")]
+    min_rate: Param<DataRate>,
 }
 
 impl Scheme for Pint {
     const NAME: &'static str = "pint";
     const SUMMARY: &'static str = "HPCC with PINT (SIGCOMM 2020): packets carry the use of the busiest port in a byte or two; windows are those of [host]";
     const REPLACEABLE: Option<&'static [&'static str]> = None;
+    const BASE_RTT: Option<&'static str> = Some("base_rtt");
     type Keys = Keys;
 
-    fn without_base_rtt(keys: &Keys) -> Option<&'static str> {
-        let is_written = keys.base_rtt.peek().is_some();
-        (!is_written).then_some("base_rtt")
-    }
-
-    fn defaults(_keys: &Keys, base_rtt: Time) -> Self {
-        let base_rtt = match base_rtt {
-            Time::ZERO => point::Params::default().base_rtt,
-            known => known,
-        };
-        Self {
-            base_rtt,
-            ..Self::default()
-        }
+    fn set_base_rtt(&mut self, base_rtt: Time) {
+        self.base_rtt = base_rtt;
     }
 
     fn check(&self, keys: &Keys) -> Checked<()> {

@@ -2,12 +2,12 @@
 
 use unpause_protocols::{congestion_control, congestion_point};
 use unpause_sim::config::{Config, PfcThreshold, SchemeConfig};
-
-use super::congestion_control::Scheme;
-use crate::text::keys::keys;
-use crate::text::setting::{PowerOfHalf, QcnInterval, QcnMode, Quantisation};
 use unpause_text::count::size;
 use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
+
+use super::congestion_control::Scheme;
+use crate::text::keys::{self, Param};
+use crate::text::setting::{PowerOfHalf, QcnInterval, QcnMode, Quantisation};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -16,41 +16,55 @@ pub(super) struct Qcn {
     rp: congestion_control::qcn::Params,
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Qcn {
-        q_eq: Size "equilibrium queue length"
-            from "IEEE8021-CN-MIB" => cp.q_eq;
-        weight: u8 "weight w of the queue's growth"
-            from "IEEE8021-CN-MIB (log2 = 1)" => cp.weight;
-        sample_base: Size "bytes between samples of an uncongested queue"
-            from "IEEE8021-CN-MIB" => cp.sample_base;
-        quantisation: Quantisation "quantisation of the feedback; or `\"top-bits\"`"
-            from "the standard; TopBits is found in implementations" => cp.quantisation;
-        mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (the flow that holds most of the input buffer), `\"input-occupancy-rand\"` (drawn in proportion to what each flow holds). In a shared-buffer switch the \
-             input buffer is what PFC counts for a lossless (ingress port, priority)"
-            from "the standard; the others are the QCN-at-inputs paper's" => cp.mode;
-        interval: QcnInterval "bytes between samples: shorter under congestion; or `\"fixed\"`: always `sample_base`"
-            from "the standard; Fixed is the QCN-at-inputs paper's hardware" => cp.interval;
-        gd: PowerOfHalf "gain of a decrease"
-            from "IEEE8021-CN-MIB: Gd = 1/128" => rp.gd_log2;
-        min_decrease_factor: Ratio "one cut leaves at least this much"
-            from "IEEE8021-CN-MIB" => rp.min_decrease_factor;
-        fr_threshold: u32 "cycles of fast recovery"
-            from "IEEE8021-CN-MIB" => rp.fr_threshold;
-        fr_strict: bool "fast recovery ends beyond `fr_threshold` (true) or at it"
-            from "pseudo-code: beyond the threshold; false is ns3-rdma's \"at\"" => rp.fr_strict;
-        byte_reset: Size "bytes of one cycle of the byte clock"
-            from "IEEE8021-CN-MIB" => rp.byte_reset;
-        time_reset: Duration "duration of one cycle of the timer"
-            from "IEEE8021-CN-MIB" => rp.time_reset;
-        rate_ai: DataRate "step of active increase"
-            from "IEEE8021-CN-MIB" => rp.rate_ai;
-        rate_hai: DataRate "step of hyper-active increase"
-            from "IEEE8021-CN-MIB" => rp.rate_hai;
-        min_rate: DataRate "the rate never falls below this"
-            from "IEEE8021-CN-MIB" => rp.min_rate;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Qcn)]
+pub(super) struct Keys {
+    /// equilibrium queue length
+    #[key(sets = cp.q_eq, from = "IEEE8021-CN-MIB")]
+    q_eq: Param<Size>,
+    /// weight w of the queue's growth
+    #[key(sets = cp.weight, from = "IEEE8021-CN-MIB (log2 = 1)")]
+    weight: Param<u8>,
+    /// bytes between samples of an uncongested queue
+    #[key(sets = cp.sample_base, from = "IEEE8021-CN-MIB")]
+    sample_base: Param<Size>,
+    /// quantisation of the feedback; or `"top-bits"`
+    #[key(sets = cp.quantisation, from = "the standard; TopBits is found in implementations")]
+    quantisation: Param<Quantisation>,
+    /// the buffer sampled and the flow notified: the output queue and the flow of the sampled packet (802.1Qau), or `"input-arrival"`, `"input-occupancy-det"` (the flow that holds most of the input buffer), `"input-occupancy-rand"` (drawn in proportion to what each flow holds). In a shared-buffer switch the input buffer is what PFC counts for a lossless (ingress port, priority)
+    #[key(sets = cp.mode, from = "the standard; the others are the QCN-at-inputs paper's")]
+    mode: Param<QcnMode>,
+    /// bytes between samples: shorter under congestion; or `"fixed"`: always `sample_base`
+    #[key(sets = cp.interval, from = "the standard; Fixed is the QCN-at-inputs paper's hardware")]
+    interval: Param<QcnInterval>,
+    /// gain of a decrease
+    #[key(sets = rp.gd_log2, from = "IEEE8021-CN-MIB: Gd = 1/128")]
+    gd: Param<PowerOfHalf>,
+    /// one cut leaves at least this much
+    #[key(sets = rp.min_decrease_factor, from = "IEEE8021-CN-MIB")]
+    min_decrease_factor: Param<Ratio>,
+    /// cycles of fast recovery
+    #[key(sets = rp.fr_threshold, from = "IEEE8021-CN-MIB")]
+    fr_threshold: Param<u32>,
+    /// fast recovery ends beyond `fr_threshold` (true) or at it
+    #[key(sets = rp.fr_strict, from = "pseudo-code: beyond the threshold; false is ns3-rdma's \"at\"")]
+    fr_strict: Param<bool>,
+    /// bytes of one cycle of the byte clock
+    #[key(sets = rp.byte_reset, from = "IEEE8021-CN-MIB")]
+    byte_reset: Param<Size>,
+    /// duration of one cycle of the timer
+    #[key(sets = rp.time_reset, from = "IEEE8021-CN-MIB")]
+    time_reset: Param<Duration>,
+    /// step of active increase
+    #[key(sets = rp.rate_ai, from = "IEEE8021-CN-MIB")]
+    rate_ai: Param<DataRate>,
+    /// step of hyper-active increase
+    #[key(sets = rp.rate_hai, from = "IEEE8021-CN-MIB")]
+    rate_hai: Param<DataRate>,
+    /// the rate never falls below this
+    #[key(sets = rp.min_rate, from = "IEEE8021-CN-MIB")]
+    min_rate: Param<DataRate>,
 }
 
 impl Scheme for Qcn {

@@ -3,13 +3,13 @@
 use unpause_protocols::congestion_point::red;
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::{Credits, SchemeConfig};
+use unpause_text::error::Checked;
+use unpause_text::quantity::Duration;
 
 use super::congestion_control::Scheme;
 use super::red_by_rate::{RedByRate, RedKeys};
 use crate::text::by_rate::{RatioByRate, SizeByRate};
-use crate::text::keys::keys;
-use unpause_text::error::Checked;
-use unpause_text::quantity::Duration;
+use crate::text::keys::{self, Param};
 
 /// Parameters of its points.
 pub(super) struct Rccc {
@@ -31,22 +31,25 @@ impl Default for Rccc {
     }
 }
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Rccc {
-        base_rtt: Duration = ["that of each flow's path, including the transmission time of packets at every hop"]
-            "round trip through the empty network: a flow has credit for at most what its link carries in 1.5 of it, and begins with that much"
-            => credits.base_rtt;
-        oversubscribed: bool = ["true if some switch has less capacity toward the core of the fabric than toward hosts"]
-            "receivers grant less while packets are marked or trimmed before the last hop"
-            from "uet-htsim" => credits.oversubscribed;
-        kmin: SizeByRate "no marks up to this queue length, for sprayed flows; by link rate as with dcqcn; no marks at the last hop"
-            from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
-        kmax: SizeByRate "every packet is marked above this queue length"
-            from "uet-htsim: 0.8 BDP" => cp.kmax;
-        pmax: RatioByRate "marking probability at `kmax`"
-            from "uet-htsim" => cp.pmax;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Rccc)]
+pub(super) struct Keys {
+    /// round trip through the empty network: a flow has credit for at most what its link carries in 1.5 of it, and begins with that much
+    #[key(unset = "that of each flow's path, including the transmission time of packets at every hop", sets = credits.base_rtt)]
+    base_rtt: Param<Duration>,
+    /// receivers grant less while packets are marked or trimmed before the last hop
+    #[key(unset = "true if some switch has less capacity toward the core of the fabric than toward hosts", sets = credits.oversubscribed, from = "uet-htsim")]
+    oversubscribed: Param<bool>,
+    /// no marks up to this queue length, for sprayed flows; by link rate as with dcqcn; no marks at the last hop
+    #[key(sets = cp.kmin, from = "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us")]
+    kmin: Param<SizeByRate>,
+    /// every packet is marked above this queue length
+    #[key(sets = cp.kmax, from = "uet-htsim: 0.8 BDP")]
+    kmax: Param<SizeByRate>,
+    /// marking probability at `kmax`
+    #[key(sets = cp.pmax, from = "uet-htsim")]
+    pmax: Param<RatioByRate>,
 }
 
 impl Scheme for Rccc {

@@ -3,10 +3,10 @@
 use unpause_protocols::congestion_point::{self, red};
 use unpause_protocols::units::{Fraction, Rate};
 use unpause_sim::config::SchemeConfig;
+use unpause_text::error::{Checked, Problem};
 
 use crate::text::by_rate::{Rated, RatioByRate, SizeByRate};
 use crate::text::keys::{Written, ordered};
-use unpause_text::error::{Checked, Problem};
 
 /// Parameters of RED, each the same everywhere or by link rate.
 pub(super) struct RedByRate {

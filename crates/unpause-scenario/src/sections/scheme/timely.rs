@@ -4,44 +4,54 @@ use serde_spanned::Spanned;
 use unpause_protocols::congestion_control::{self, timely};
 use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
-
-use super::congestion_control::Scheme;
-use crate::text::keys::{keys, ordered};
-use crate::text::setting::TimelyVariant;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
+use super::congestion_control::Scheme;
+use crate::text::keys::{self, Param, ordered};
+use crate::text::setting::TimelyVariant;
+
 pub(super) use timely::Params as Timely;
 
-keys! {
-    #[derive(Default)]
-    pub(super) Keys at "scheme" for Timely {
-        variant: TimelyVariant "which law; it sets the other defaults"
-            => variant;
-        ewma: Ratio "weight of the newest RTT difference"
-            from "snippet; CoNEXT 2016" => ewma;
-        t_low: Duration "below this RTT the rate always grows"
-            from "snippet; TIMELY paper" => t_low;
-        t_high: Duration "above this RTT the rate always falls"
-            from "snippet; TIMELY paper" => t_high;
-        min_rtt: Duration = ["base RTT of the topology"]
-            "RTT that normalises the gradient: propagation there and back over the longest path, plus the longest `extra_delay` of `[host]`"
-            => min_rtt;
-        delta: DataRate "additive step"
-            from "TIMELY paper" => delta;
-        beta: Ratio "gain of a decrease"
-            from "TIMELY paper; CoNEXT 2016" => beta;
-        hai_after: u32 "consecutive falls of the RTT after which steps are larger; not if patched"
-            from "TIMELY paper" => hai_after;
-        hai_factor: u32 "factor of the larger steps; not if patched"
-            from "TIMELY paper" => hai_factor;
-        hai_delta: DataRate = ["-"] "instead of `hai_factor`: the larger step itself; not if patched"
-            => hai_delta;
-        segment: Size "size of a segment; no effect with `per-packet`"
-            from "TIMELY paper, ns3-rdma" => segment_bytes;
-        min_rate: DataRate "the rate never falls below this"
-            from "ours: that of PCN; the paper states none" => min_rate;
-    }
+/// Its keys.
+#[derive(keys::Keys)]
+#[keys("scheme", sets = Timely)]
+pub(super) struct Keys {
+    /// which law; it sets the other defaults
+    variant: Param<TimelyVariant>,
+    /// weight of the newest RTT difference
+    #[key(from = "snippet; CoNEXT 2016")]
+    ewma: Param<Ratio>,
+    /// below this RTT the rate always grows
+    #[key(from = "snippet; TIMELY paper")]
+    t_low: Param<Duration>,
+    /// above this RTT the rate always falls
+    #[key(from = "snippet; TIMELY paper")]
+    t_high: Param<Duration>,
+    /// RTT that normalises the gradient: propagation there and back over the longest path, plus the longest `extra_delay` of `[host]`
+    #[key(unset = "base RTT of the topology")]
+    min_rtt: Param<Duration>,
+    /// additive step
+    #[key(from = "TIMELY paper")]
+    delta: Param<DataRate>,
+    /// gain of a decrease
+    #[key(from = "TIMELY paper; CoNEXT 2016")]
+    beta: Param<Ratio>,
+    /// consecutive falls of the RTT after which steps are larger; not if patched
+    #[key(from = "TIMELY paper")]
+    hai_after: Param<u32>,
+    /// factor of the larger steps; not if patched
+    #[key(from = "TIMELY paper")]
+    hai_factor: Param<u32>,
+    /// instead of `hai_factor`: the larger step itself; not if patched
+    #[key(unset = "-")]
+    hai_delta: Param<DataRate>,
+    /// size of a segment; no effect with `per-packet`
+    #[key(sets = segment_bytes, from = "TIMELY paper, ns3-rdma")]
+    segment: Param<Size>,
+    /// the rate never falls below this
+    #[key(from = "ours: that of PCN; the paper states none")]
+    min_rate: Param<DataRate>,
 }
 
 /// What is said of larger steps is said once, and where there are any.
@@ -80,6 +90,7 @@ fn larger_steps(params: &Timely, keys: &Keys) -> Checked<()> {
 impl Scheme for Timely {
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "TIMELY (SIGCOMM 2015): senders follow the gradient of the RTT";
+    const BASE_RTT: Option<&'static str> = Some("min_rtt");
     type Keys = Keys;
 
     fn variants() -> Vec<(&'static str, Self)> {
@@ -91,21 +102,18 @@ impl Scheme for Timely {
         ]
     }
 
-    fn without_base_rtt(keys: &Keys) -> Option<&'static str> {
-        let is_written = keys.min_rtt.peek().is_some();
-        (!is_written).then_some("min_rtt")
+    fn defaults(keys: &Keys) -> Self {
+        let variant = keys.variant.value();
+        match variant.map(|variant| variant.0) {
+            None | Some(timely::Variant::PerPacket) => Self::per_packet(),
+            Some(timely::Variant::Segment) => Self::segment(),
+            Some(timely::Variant::Patched) => Self::patched(),
+            Some(timely::Variant::Hpcc) => Self::hpcc(),
+        }
     }
 
-    fn defaults(keys: &Keys, base_rtt: Time) -> Self {
-        let variant = keys.variant.value();
-        let mut params = match variant {
-            None | Some(TimelyVariant::PerPacket) => Self::per_packet(),
-            Some(TimelyVariant::Segment) => Self::segment(),
-            Some(TimelyVariant::Patched) => Self::patched(),
-            Some(TimelyVariant::Hpcc) => Self::hpcc(),
-        };
-        params.min_rtt = base_rtt;
-        params
+    fn set_base_rtt(&mut self, base_rtt: Time) {
+        self.min_rtt = base_rtt;
     }
 
     fn check(&self, keys: &Keys) -> Checked<()> {

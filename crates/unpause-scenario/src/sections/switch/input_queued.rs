@@ -1,33 +1,43 @@
 //! `[switch] model = "input-queued"` and `[switch.input_queued]`.
 
+use unpause_protocols::names::Names;
 use unpause_sim::config::{InputQueuedConfig, InputQueues};
-
-use crate::text::keys::{Keys, keys, names};
-use crate::text::setting::Speedup;
 use unpause_text::error::Checked;
 use unpause_text::quantity::Size;
 
-keys! {
-    /// `[switch.input_queued]`
-    #[derive(Default)]
-    pub(crate) InputQueued at "switch.input_queued" for InputQueuedConfig {
-        queues: Queues = ["`\"voq\"`"]
-            "one queue per output at each input; `\"fifo\"`: one queue per input, in which a frame holds up those behind it";
-        iterations: u32 = [ITERATIONS] "iterations of iSLIP per slot; only with `\"voq\"`"
-            from "McKeown 1999: log2 of 16 ports"
-            idle ("a FIFO requests one output only", "remove it, or set queues = \"voq\"");
-        input_buffer: Size "of each (port, priority)" => input_buffer_bytes;
-        output_buffer: Size "of each (port, priority): while it has no room for the largest frame, none crosses"
-            => output_buffer_bytes;
-        cell: Size "a slot is the time of a cell of this size on the switch's fastest link"
-            from "Tiny Tera, IEEE Micro 1997" => cell_bytes;
-        speedup: Speedup "slots are this many times shorter" => speedup_percent;
-    }
+use crate::text::keys::{Keys, Param, WithDefault};
+use crate::text::kind::OneOf;
+use crate::text::setting::Speedup;
+
+/// `[switch.input_queued]`
+#[derive(Keys)]
+#[keys("switch.input_queued", sets = InputQueuedConfig)]
+pub(crate) struct InputQueued {
+    /// one queue per output at each input; `"fifo"`: one queue per input, in which a frame holds up those behind it
+    #[key(default = OneOf(Queues::Voq))]
+    pub(crate) queues: WithDefault<OneOf<Queues>>,
+    /// iterations of iSLIP per slot; only with `"voq"`
+    #[key(default = ITERATIONS, from = "McKeown 1999: log2 of 16 ports", idle = ("a FIFO requests one output only", "remove it, or set queues = \"voq\""))]
+    pub(crate) iterations: WithDefault<u32>,
+    /// of each (port, priority)
+    #[key(sets = input_buffer_bytes)]
+    pub(crate) input_buffer: Param<Size>,
+    /// of each (port, priority): while it has no room for the largest frame, none crosses
+    #[key(sets = output_buffer_bytes)]
+    pub(crate) output_buffer: Param<Size>,
+    /// a slot is the time of a cell of this size on the switch's fastest link
+    #[key(sets = cell_bytes, from = "Tiny Tera, IEEE Micro 1997")]
+    pub(crate) cell: Param<Size>,
+    /// slots are this many times shorter
+    #[key(sets = speedup_percent)]
+    pub(crate) speedup: Param<Speedup>,
 }
 
-names! {
-    /// How frames wait at an input.
-    pub(crate) Queues { Fifo = "fifo", Voq = "voq" }
+/// How frames wait at an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum Queues {
+    Fifo,
+    Voq,
 }
 
 /// As many as 16 ports need on average, log2 of them.
@@ -37,10 +47,10 @@ const ITERATIONS: u32 = 4;
 pub(super) fn config(table: &InputQueued) -> Checked<InputQueuedConfig> {
     let mut config = InputQueuedConfig::default();
     table.apply(&mut config)?;
-    config.queues = match table.queues.value() {
-        Some(Queues::Fifo) => InputQueues::Fifo,
-        None | Some(Queues::Voq) => InputQueues::Voq {
-            iterations: table.iterations.value().copied().unwrap_or(ITERATIONS),
+    config.queues = match table.queues.value().0 {
+        Queues::Fifo => InputQueues::Fifo,
+        Queues::Voq => InputQueues::Voq {
+            iterations: *table.iterations.value(),
         },
     };
     Ok(config)

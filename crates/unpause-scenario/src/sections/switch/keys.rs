@@ -1,7 +1,10 @@
 //! `[switch]`.
 
 use serde_spanned::Spanned;
+use unpause_protocols::names::Names;
 use unpause_sim::config::{AdaptiveBalancing, HostConfig, SwitchConfig};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::{Duration, Ratio, Size};
 
 use super::balancing::{BalancingKey, FLOWLET_GAP};
 use super::cioq::Cioq;
@@ -11,14 +14,11 @@ use super::scheduler::Scheduler;
 use super::trimming::Trimming;
 use super::watchdog::Watchdog;
 use crate::text::checks::data_priority;
-use crate::text::keys::{TABLE, keys, kinds, names};
+use crate::text::keys::{Keys, WithDefault, Written};
+use crate::text::kind::OneOf;
 use crate::text::setting::Queueing;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::{Duration, Ratio, Size};
 
 type Priorities = Vec<Spanned<u8>>;
-
-kinds! { Cioq = TABLE, InputQueued = TABLE, Scheduler = TABLE, Trimming = TABLE, Watchdog = TABLE }
 
 const SHARED: (&str, &str) = (
     "only a shared buffer has it",
@@ -38,55 +38,71 @@ const NOT_BY_FLOWLETS: (&str, &str) = (
     "set balancing = \"flowlet\", or remove it",
 );
 
-keys! {
-    /// `[switch]`
-    #[derive(Default)]
-    pub(crate) Switch at "switch" for SwitchConfig {
-        model: ModelKey = ["`\"shared-buffer\"`"] "switch architecture, [below](#switchpipeline)";
-        cut_through: Size = ["store-and-forward"]
-            "bytes of a frame after which a switch forwards it, [below](#cut-through)";
-        lossless: Priorities = ["`[3]`"] "priorities with PFC";
-        buffer: Size = ["enough for PFC on every port at once"]
-            "packet memory of the whole switch, headroom included" idle SHARED;
-        lossy_queue: Size = [SwitchConfig::default().lossy_queue_bytes]
-            "largest egress queue of a lossy priority" idle SHARED;
-        lossy_alpha: Ratio = ["no share"]
-            "limit of a lossy queue, as a multiple of the free shared memory: a power of two from 1/256 to 256; SONiC's `dynamic_th` of a lossy profile is its exponent" idle SHARED;
-        lossy_queue_packets: u32 = ["no limit"] "largest number of packets in such a queue; if only this is set, bytes are not limited"
-            idle OUTPUTS;
-        queueing: Queueing = [SwitchConfig::default().queueing]
-            "order in which packets of one priority leave a port: `\"fifo\"`, or `\"voq\"`: virtual output queues, one packet per ingress port in turn" idle OUTPUTS;
-        balancing: BalancingKey = ["`\"ecmp\"`"]
-            "how switches choose next hops, [below](#paths)";
-        balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
-            "next hops with fewer bytes of equal or higher priority are in the best class" from "DeTail"
-            idle NOT_ADAPTIVE;
-        balancing_max: Size = [AdaptiveBalancing::default().max_bytes]
-            "next hops with fewer bytes are in the second class" from "DeTail" idle NOT_ADAPTIVE;
-        flowlet_gap: Duration = [FLOWLET_GAP]
-            "gap between two packets of a flow after which the second starts a new flowlet" from "ConWeave's simulator, of LetFlow"
-            idle NOT_BY_FLOWLETS;
-        scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
-        trimming: Trimming = ["none: packets are dropped"] "packets trimmed to their headers, [below](#switchtrimming)";
-        watchdog: Watchdog = ["none"] "PFC watchdog, [below](#switchwatchdog)"
-            idle ("no priority is lossless", "set switch.lossless, or remove the table");
-        pipeline: Pipeline = ["-"] "[below](#switchpipeline)"
-            idle ("", "set switch.model = \"pipeline\", or remove the table");
-        cioq: Cioq = ["-"] "[below](#switchcioq)"
-            idle ("", "set switch.model = \"cioq\", or remove the table");
-        input_queued: InputQueued = ["-"] "[below](#switchinput_queued)"
-            idle ("", "set switch.model = \"input-queued\", or remove the table");
-    }
+/// `[switch]`
+#[derive(Keys)]
+#[keys("switch", sets = SwitchConfig)]
+pub(crate) struct Switch {
+    /// switch architecture, [below](#switchpipeline)
+    pub(crate) model: WithDefault<OneOf<ModelKey>>,
+    /// bytes of a frame after which a switch forwards it, [below](#cut-through)
+    #[key(unset = "store-and-forward")]
+    pub(crate) cut_through: Written<Size>,
+    /// priorities with PFC
+    #[key(unset = "`[3]`")]
+    pub(crate) lossless: Written<Priorities>,
+    /// packet memory of the whole switch, headroom included
+    #[key(unset = "enough for PFC on every port at once", idle = SHARED)]
+    pub(crate) buffer: Written<Size>,
+    /// largest egress queue of a lossy priority
+    #[key(default = Size(SwitchConfig::default().lossy_queue_bytes), idle = SHARED)]
+    pub(crate) lossy_queue: WithDefault<Size>,
+    /// limit of a lossy queue, as a multiple of the free shared memory: a power of two from 1/256 to 256; SONiC's `dynamic_th` of a lossy profile is its exponent
+    #[key(unset = "no share", idle = SHARED)]
+    pub(crate) lossy_alpha: Written<Ratio>,
+    /// largest number of packets in such a queue; if only this is set, bytes are not limited
+    #[key(unset = "no limit", idle = OUTPUTS)]
+    pub(crate) lossy_queue_packets: Written<u32>,
+    /// order in which packets of one priority leave a port: `"fifo"`, or `"voq"`: virtual output queues, one packet per ingress port in turn
+    #[key(default = OneOf(SwitchConfig::default().queueing), idle = OUTPUTS)]
+    pub(crate) queueing: WithDefault<Queueing>,
+    /// how switches choose next hops, [below](#paths)
+    pub(crate) balancing: WithDefault<OneOf<BalancingKey>>,
+    /// next hops with fewer bytes of equal or higher priority are in the best class
+    #[key(default = Size(AdaptiveBalancing::default().min_bytes), from = "DeTail", idle = NOT_ADAPTIVE)]
+    pub(crate) balancing_min: WithDefault<Size>,
+    /// next hops with fewer bytes are in the second class
+    #[key(default = Size(AdaptiveBalancing::default().max_bytes), from = "DeTail", idle = NOT_ADAPTIVE)]
+    pub(crate) balancing_max: WithDefault<Size>,
+    /// gap between two packets of a flow after which the second starts a new flowlet
+    #[key(default = Duration(FLOWLET_GAP), from = "ConWeave's simulator, of LetFlow", idle = NOT_BY_FLOWLETS)]
+    pub(crate) flowlet_gap: WithDefault<Duration>,
+    /// [below](#switchscheduler)
+    #[key(unset = "strict priority", idle = OUTPUTS)]
+    pub(crate) scheduler: Written<Scheduler>,
+    /// packets trimmed to their headers, [below](#switchtrimming)
+    #[key(unset = "none: packets are dropped")]
+    pub(crate) trimming: Written<Trimming>,
+    /// PFC watchdog, [below](#switchwatchdog)
+    #[key(unset = "none", idle = ("no priority is lossless", "set switch.lossless, or remove the table"))]
+    pub(crate) watchdog: Written<Watchdog>,
+    /// [below](#switchpipeline)
+    #[key(idle = ("", "set switch.model = \"pipeline\", or remove the table"))]
+    pub(crate) pipeline: Written<Pipeline>,
+    /// [below](#switchcioq)
+    #[key(idle = ("", "set switch.model = \"cioq\", or remove the table"))]
+    pub(crate) cioq: Written<Cioq>,
+    /// [below](#switchinput_queued)
+    #[key(idle = ("", "set switch.model = \"input-queued\", or remove the table"))]
+    pub(crate) input_queued: Written<InputQueued>,
 }
 
-names! {
-    /// How packets get from ingress to egress.
-    pub(crate) ModelKey {
-        SharedBuffer = "shared-buffer",
-        Pipeline = "pipeline",
-        Cioq = "cioq",
-        InputQueued = "input-queued",
-    }
+/// How packets get from ingress to egress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum ModelKey {
+    SharedBuffer,
+    Pipeline,
+    Cioq,
+    InputQueued,
 }
 
 /// Bit p set: priority p is lossless.

@@ -14,7 +14,7 @@ mod watchdog;
 pub(crate) use cioq::Cioq;
 pub(crate) use input_queued::InputQueued;
 pub(crate) use keys::{Switch, data_priorities, priorities};
-pub(crate) use model::{can_deadlock, frames_wait_at_outputs, note, switch, unread};
+pub(crate) use model::{can_deadlock, frames_wait_at_outputs, note, switch};
 pub(crate) use pipeline::{Pipeline, SharedMemory};
 pub(crate) use scheduler::Scheduler;
 pub(crate) use trimming::Trimming;

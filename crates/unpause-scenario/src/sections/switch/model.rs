@@ -4,13 +4,13 @@
 use unpause_sim::config::{
     CioqConfig, Fabric, HostConfig, InputQueuedConfig, PipelineConfig, SwitchConfig, SwitchModel,
 };
+use unpause_text::error::Checked;
 
 use super::keys::{ModelKey, Switch, lossless};
 use super::{balancing, cells, cioq, input_queued, pipeline, trimming, watchdog};
 use crate::sections::link::{self, Link};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
-use crate::text::keys::{Keys, Unread, set};
-use unpause_text::error::Checked;
+use crate::text::keys::set;
 
 /// The switches, but for how their ports share priorities.
 pub(crate) fn switch(
@@ -29,7 +29,7 @@ pub(crate) fn switch(
         )?,
         ..SwitchConfig::default()
     };
-    match file.model.value().unwrap_or(&ModelKey::SharedBuffer) {
+    match file.model.value().0 {
         ModelKey::SharedBuffer => shared_buffer(file, pfc, host, &mut switch)?,
         ModelKey::Pipeline => {
             let config = match file.pipeline.value() {
@@ -140,34 +140,6 @@ pub(crate) fn frames_wait_at_outputs(switch: &SwitchConfig) -> bool {
 /// True if packets that wait for one another in a cycle can be looked for.
 pub(crate) fn can_deadlock(switch: &SwitchConfig) -> bool {
     switch.lossless != 0 && !matches!(switch.model, SwitchModel::Cioq(_))
-}
-
-/// Keys of the switches that were not read.
-pub(crate) fn unread(file: &Switch) -> Vec<Unread> {
-    let mut unread = file.unread();
-    if let Some(table) = file.scheduler.peek() {
-        unread.extend(table.get_ref().unread());
-    }
-    if let Some(table) = file.trimming.peek() {
-        unread.extend(table.get_ref().unread());
-    }
-    if let Some(table) = file.watchdog.peek() {
-        unread.extend(table.get_ref().unread());
-    }
-    if let Some(table) = file.cioq.peek() {
-        unread.extend(table.get_ref().unread());
-    }
-    if let Some(table) = file.input_queued.peek() {
-        unread.extend(table.get_ref().unread());
-    }
-    if let Some(table) = file.pipeline.peek() {
-        let table = table.get_ref();
-        unread.extend(table.unread());
-        if let Some(shared) = table.shared.peek() {
-            unread.extend(shared.get_ref().unread());
-        }
-    }
-    unread
 }
 
 /// What a user should know of the buffers.

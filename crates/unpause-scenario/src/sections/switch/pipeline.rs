@@ -1,12 +1,14 @@
 //! `[switch] model = "pipeline"` and `[switch.pipeline]`.
 
 use unpause_protocols::flow_control::capfc::{EgressParams, Stop};
+use unpause_protocols::names::Names;
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::{FullQueue, Memory, PipelineConfig};
-
-use crate::text::keys::{Keys, TABLE, Written, keys, kinds, names};
 use unpause_text::error::Checked;
 use unpause_text::quantity::{Duration, Ratio, Size};
+
+use crate::text::keys::{Keys, Param, WithDefault, Written};
+use crate::text::kind::OneOf;
 
 /// The pipeline, with what is of one of its variants only.
 pub(crate) struct Params {
@@ -38,41 +40,53 @@ impl Default for Params {
 }
 
 const SHARED: (&str, &str) = ("memory is shared", "remove it, or [switch.pipeline.shared]");
-keys! {
-    /// `[switch.pipeline]`
-    #[derive(Default)]
-    pub(crate) Pipeline at "switch.pipeline" for Params {
-        flow_control: FlowControl = ["`\"pfc-wdrop\"`"]
-            "what a full egress queue does: with `\"pfc-wdrop\"` the packet is dropped, with `\"pfc-wstop\"` the whole \
-             pipeline stops until there is room, and with `\"capfc-max\"` and `\"capfc-calibrate\"`, CaPFC, inputs have been paused before; otherwise it is dropped";
-        packets_per_second: u64 "speed of the processor, for the whole switch" from "CaPFC, Table II"
-            => pipeline.packets_per_second;
-        latency: Duration "from the end of processing to the egress queue" from "CaPFC, IV" => pipeline.latency;
-        ingress_max: Size = [Params::default().ingress_max]
-            "largest ingress queue of a priority, packets in the processor included" from "CaPFC, Table II" idle SHARED;
-        ingress_xoff: Size "PAUSE at or above this" from "CaPFC, Table II" => pipeline.ingress.xoff;
-        ingress_xon: Size "resume at or below" from "CaPFC, Table II" => pipeline.ingress.xon;
-        egress_max: Size = [Params::default().egress_max] "limit of an egress queue of a priority: a packet that would reach it finds no room"
-            from "CaPFC, Table II" idle SHARED;
-        egress_xoff: Size "CaPFC marks inputs above" from "CaPFC, Table II" => capfc.xoff;
-        egress_xon: Size "CaPFC clears all marks at or below" from "CaPFC, Table II" => capfc.xon;
-        egress_warn: Size "CaPFC counts packets by input at or above this" from "CaPFC, Table II" => capfc.warn;
-        cut: Ratio "`\"capfc-calibrate\"` marks the fewest inputs with this share of the packets"
-            from "CaPFC, Table II" => cut;
-        shared: SharedMemory = ["-"] "[below](#switchpipeline)";
-    }
+/// `[switch.pipeline]`
+#[derive(Keys)]
+#[keys("switch.pipeline", sets = Params)]
+pub(crate) struct Pipeline {
+    /// what a full egress queue does: with `"pfc-wdrop"` the packet is dropped, with `"pfc-wstop"` the whole pipeline stops until there is room, and with `"capfc-max"` and `"capfc-calibrate"`, CaPFC, inputs have been paused before; otherwise it is dropped
+    pub(crate) flow_control: WithDefault<OneOf<FlowControl>>,
+    /// speed of the processor, for the whole switch
+    #[key(sets = pipeline.packets_per_second, from = "CaPFC, Table II")]
+    pub(crate) packets_per_second: Param<u64>,
+    /// from the end of processing to the egress queue
+    #[key(sets = pipeline.latency, from = "CaPFC, IV")]
+    pub(crate) latency: Param<Duration>,
+    /// largest ingress queue of a priority, packets in the processor included
+    #[key(default = Size(Params::default().ingress_max), from = "CaPFC, Table II", idle = SHARED)]
+    pub(crate) ingress_max: WithDefault<Size>,
+    /// PAUSE at or above this
+    #[key(sets = pipeline.ingress.xoff, from = "CaPFC, Table II")]
+    pub(crate) ingress_xoff: Param<Size>,
+    /// resume at or below
+    #[key(sets = pipeline.ingress.xon, from = "CaPFC, Table II")]
+    pub(crate) ingress_xon: Param<Size>,
+    /// limit of an egress queue of a priority: a packet that would reach it finds no room
+    #[key(default = Size(Params::default().egress_max), from = "CaPFC, Table II", idle = SHARED)]
+    pub(crate) egress_max: WithDefault<Size>,
+    /// CaPFC marks inputs above
+    #[key(sets = capfc.xoff, from = "CaPFC, Table II")]
+    pub(crate) egress_xoff: Param<Size>,
+    /// CaPFC clears all marks at or below
+    #[key(sets = capfc.xon, from = "CaPFC, Table II")]
+    pub(crate) egress_xon: Param<Size>,
+    /// CaPFC counts packets by input at or above this
+    #[key(sets = capfc.warn, from = "CaPFC, Table II")]
+    pub(crate) egress_warn: Param<Size>,
+    /// `"capfc-calibrate"` marks the fewest inputs with this share of the packets
+    #[key(from = "CaPFC, Table II")]
+    pub(crate) cut: Param<Ratio>,
+    /// [below](#switchpipeline)
+    pub(crate) shared: Written<SharedMemory>,
 }
 
-kinds! { Pipeline = TABLE, SharedMemory = TABLE }
-
-names! {
-    /// What a full egress queue does.
-    pub(crate) FlowControl {
-        PfcWdrop = "pfc-wdrop",
-        PfcWstop = "pfc-wstop",
-        CapfcMax = "capfc-max",
-        CapfcCalibrate = "capfc-calibrate",
-    }
+/// What a full egress queue does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum FlowControl {
+    PfcWdrop,
+    PfcWstop,
+    CapfcMax,
+    CapfcCalibrate,
 }
 
 /// Memory that queues share.
@@ -94,15 +108,18 @@ impl Default for Pool {
     }
 }
 
-keys! {
-    /// `[switch.pipeline.shared]`
-    #[derive(Default)]
-    pub(crate) SharedMemory at "switch.pipeline.shared" for Pool {
-        queue: Size "memory of each (port, priority)" => queue;
-        pool: Size "memory that all share; a packet is stored once and counts by its ingress until it leaves" => pool;
-        queue_share: Size "limit of an egress queue's share of the pool" => queue_share;
-        port_share: Size "limit of the share of all egress queues of a port" => port_share;
-    }
+/// `[switch.pipeline.shared]`
+#[derive(Keys)]
+#[keys("switch.pipeline.shared", sets = Pool)]
+pub(crate) struct SharedMemory {
+    /// memory of each (port, priority)
+    pub(crate) queue: Param<Size>,
+    /// memory that all share; a packet is stored once and counts by its ingress until it leaves
+    pub(crate) pool: Param<Size>,
+    /// limit of an egress queue's share of the pool
+    pub(crate) queue_share: Param<Size>,
+    /// limit of the share of all egress queues of a port
+    pub(crate) port_share: Param<Size>,
 }
 
 /// A pipelined switch.
@@ -116,24 +133,20 @@ pub(super) fn config(table: &Pipeline) -> Checked<PipelineConfig> {
         })
     };
     let mut config = params.pipeline;
-    config.full_queue = match table.flow_control.value() {
-        None | Some(FlowControl::PfcWdrop) => FullQueue::Drop,
-        Some(FlowControl::PfcWstop) => FullQueue::Stop,
-        Some(FlowControl::CapfcMax) => capfc(Stop::Max),
-        Some(FlowControl::CapfcCalibrate) => capfc(Stop::Calibrate { cut: params.cut }),
+    config.full_queue = match table.flow_control.value().0 {
+        FlowControl::PfcWdrop => FullQueue::Drop,
+        FlowControl::PfcWstop => FullQueue::Stop,
+        FlowControl::CapfcMax => capfc(Stop::Max),
+        FlowControl::CapfcCalibrate => capfc(Stop::Calibrate { cut: params.cut }),
     };
     config.memory = match table.shared.value() {
         Some(shared) => shared_memory(shared)?,
         None => Memory::Dedicated {
-            ingress_bytes: bytes(&table.ingress_max, params.ingress_max),
-            egress_bytes: bytes(&table.egress_max, params.egress_max),
+            ingress_bytes: table.ingress_max.value().0,
+            egress_bytes: table.egress_max.value().0,
         },
     };
     Ok(config)
-}
-
-fn bytes(written: &Written<Size>, default: u64) -> u64 {
-    written.value().map_or(default, |size| size.0)
 }
 
 fn shared_memory(table: &SharedMemory) -> Checked<Memory> {

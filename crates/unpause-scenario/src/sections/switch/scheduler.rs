@@ -1,15 +1,17 @@
 //! `[switch.scheduler]`: which priority of an egress port sends next.
 
 use std::collections::BTreeMap;
+use unpause_protocols::names::Names;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Size;
 
 use serde_spanned::Spanned;
 use unpause_protocols::scheduler::{self, dwrr, strict};
 use unpause_sim::config::{HostConfig, PRIORITIES};
 
 use crate::text::checks::{both, data_priority};
-use crate::text::keys::{Written, keys, kinds, names};
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Size;
+use crate::text::keys::{Keys, WithDefault, Written};
+use crate::text::kind::OneOf;
 
 const SHARES: (&str, &str) = (
     "strict priority has no parameters",
@@ -20,23 +22,29 @@ type Weights = BTreeMap<String, Spanned<u32>>;
 type Quanta = BTreeMap<String, Spanned<Size>>;
 type Priorities = Vec<Spanned<u8>>;
 
-kinds! { Weights = "table of numbers", Quanta = "table of sizes" }
-
-keys! {
-    /// `[switch.scheduler]`
-    pub(crate) Scheduler at "switch.scheduler" for () {
-        ! kind: SchedulerKind "`\"strict\"` priority, or `\"dwrr\"`: deficit weighted round robin";
-        weights: Weights = ["-"] "weight of each priority: `{ 0 = 2, 1 = 1, 2 = 1 }`" idle SHARES;
-        quantum: Size = [QUANTUM] "bytes per round for each unit of weight" from "the ECN♯ authors' code" idle SHARES;
-        quanta: Quanta = ["-"] "instead of weights, bytes per round: `{ 0 = \"3000B\", 1 = \"1500B\" }`" idle SHARES;
-        strict: Priorities = ["none"]
-            "priorities served strictly before those with weights, higher numbers first: `[4, 5]`" idle SHARES;
-    }
+/// `[switch.scheduler]`
+#[derive(Keys)]
+#[keys("switch.scheduler", idle = SHARES)]
+pub(crate) struct Scheduler {
+    /// `"strict"` priority, or `"dwrr"`: deficit weighted round robin
+    pub(crate) kind: Spanned<OneOf<SchedulerKind>>,
+    /// weight of each priority: `{ 0 = 2, 1 = 1, 2 = 1 }`
+    pub(crate) weights: Written<Weights>,
+    /// bytes per round for each unit of weight
+    #[key(default = Size(QUANTUM), from = "the ECN♯ authors' code")]
+    pub(crate) quantum: WithDefault<Size>,
+    /// instead of weights, bytes per round: `{ 0 = "3000B", 1 = "1500B" }`
+    pub(crate) quanta: Written<Quanta>,
+    /// priorities served strictly before those with weights, higher numbers first: `[4, 5]`
+    #[key(unset = "none")]
+    pub(crate) strict: Written<Priorities>,
 }
 
-names! {
-    /// How the priorities of a port share it.
-    pub(crate) SchedulerKind { Strict = "strict", Dwrr = "dwrr" }
+/// How the priorities of a port share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum SchedulerKind {
+    Strict,
+    Dwrr,
 }
 
 /// A scheduler, and the priorities that have a queue in it.
@@ -57,7 +65,7 @@ pub(crate) fn scheduler(
 ) -> Checked<Scheduled> {
     // Strict priority is what there is without the table, too.
     let strict =
-        |table: &Spanned<Scheduler>| *table.get_ref().kind.get_ref() == SchedulerKind::Strict;
+        |table: &Spanned<Scheduler>| table.get_ref().kind.get_ref().0 == SchedulerKind::Strict;
     let table = match file.peek() {
         Some(table) if is_used || strict(table) => file.get(),
         _ => None,
@@ -114,7 +122,7 @@ fn quanta(table: &Spanned<Scheduler>, host: &HostConfig) -> Checked<Vec<(u8, u32
             .help("set weights = { 0 = 2, 1 = 1 }: priority 0 gets twice as much as priority 1")
             .err(),
         (Some(weights), None) => {
-            let unit = file.quantum.value().map_or(QUANTUM, |unit| unit.0);
+            let unit = file.quantum.value().0;
             each(weights, host, |weight| u64::from(*weight).checked_mul(unit))
         }
         (None, Some(quanta)) => {

@@ -2,50 +2,54 @@
 
 use serde_spanned::Spanned;
 use unpause_protocols::flow_control::watchdog::{Params, Rule};
+use unpause_protocols::names::Names;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{WatchdogAction, WatchdogConfig};
-
-use crate::text::keys::{Written, keys, names};
 use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::Duration;
+
+use crate::text::keys::{Keys, WithDefault, Written};
+use crate::text::kind::OneOf;
 
 /// SONiC's for up to 32 ports, of all three times.
 const DEFAULT: Time = Time::from_ms(200);
 
-keys! {
-    /// `[switch.watchdog]`
-    #[derive(Default)]
-    pub(crate) Watchdog at "switch.watchdog" for () {
-        detection_time: Duration = [DEFAULT]
-            "a queue paused for this long is in a storm" from "SONiC, `pfcwd start_default`";
-        restoration_time: Duration = [DEFAULT]
-            "the storm ends after this time without a PFC frame" from "SONiC";
-        poll_interval: Duration = [DEFAULT]
-            "polling interval; at most as long as either of the two times" from "SONiC";
-        action: Action = ["`\"drop\"`"]
-            "action during a storm: `\"drop\"` packets that wait at the port, are sent to it or arrive on it; `\"forward\"` packets in spite of PAUSE; `\"alert\"`: only report it"
-            from "SONiC";
-        ports: PortsKey = ["`\"all\"`"] "which ports have a watchdog: `\"all\"`, or `\"hosts\"`, those to hosts" from "SONiC sets it port by port";
-        rule: RuleKey = ["`\"broadcom\"`"]
-            "how a poll detects a storm: `\"broadcom\"`, PFC frames, and a queue that was paused at the last poll, is paused now and was not resumed in between; `\"mellanox\"`, a queue that has packets, sent none and was paused for more than \
-             99 % of the interval"
-            from "SONiC, `pfc_detect_broadcom.lua`, `pfc_detect_mellanox.lua`";
-    }
+/// `[switch.watchdog]`
+#[derive(Keys)]
+#[keys("switch.watchdog")]
+pub(crate) struct Watchdog {
+    /// a queue paused for this long is in a storm
+    #[key(default = Duration(DEFAULT), from = "SONiC, `pfcwd start_default`")]
+    pub(crate) detection_time: WithDefault<Duration>,
+    /// the storm ends after this time without a PFC frame
+    #[key(default = Duration(DEFAULT), from = "SONiC")]
+    pub(crate) restoration_time: WithDefault<Duration>,
+    /// polling interval; at most as long as either of the two times
+    #[key(default = Duration(DEFAULT), from = "SONiC")]
+    pub(crate) poll_interval: WithDefault<Duration>,
+    /// action during a storm: `"drop"` packets that wait at the port, are sent to it or arrive on it; `"forward"` packets in spite of PAUSE; `"alert"`: only report it
+    #[key(from = "SONiC")]
+    pub(crate) action: WithDefault<OneOf<WatchdogAction>>,
+    /// which ports have a watchdog: `"all"`, or `"hosts"`, those to hosts
+    #[key(from = "SONiC sets it port by port")]
+    pub(crate) ports: WithDefault<OneOf<PortsKey>>,
+    /// how a poll detects a storm: `"broadcom"`, PFC frames, and a queue that was paused at the last poll, is paused now and was not resumed in between; `"mellanox"`, a queue that has packets, sent none and was paused for more than 99 % of the interval
+    #[key(from = "SONiC, `pfc_detect_broadcom.lua`, `pfc_detect_mellanox.lua`")]
+    pub(crate) rule: WithDefault<OneOf<RuleKey>>,
 }
 
-names! {
-    /// What a watchdog does during a storm.
-    pub(crate) Action { Drop = "drop", Forward = "forward", Alert = "alert" }
+/// Which ports have a watchdog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum PortsKey {
+    All,
+    Hosts,
 }
 
-names! {
-    /// Which ports have a watchdog.
-    pub(crate) PortsKey { All = "all", Hosts = "hosts" }
-}
-
-names! {
-    /// How a storm is detected.
-    pub(crate) RuleKey { Broadcom = "broadcom", Mellanox = "mellanox" }
+/// How a storm is detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum RuleKey {
+    Broadcom,
+    Mellanox,
 }
 
 /// What `[switch.watchdog]` says.
@@ -54,26 +58,20 @@ pub(super) fn watchdog(table: &Written<Watchdog>) -> Checked<Option<WatchdogConf
         return Ok(None);
     };
     let file = table.get_ref();
-    let time = |key: &Written<Duration>| key.value().map_or(DEFAULT, |it| it.0);
     let params = Params {
-        detection: time(&file.detection_time),
-        restoration: time(&file.restoration_time),
-        poll: time(&file.poll_interval),
-        rule: match file.rule.value() {
-            Some(RuleKey::Mellanox) => Rule::Held,
-            Some(RuleKey::Broadcom) | None => Rule::Frames,
+        detection: file.detection_time.value().0,
+        restoration: file.restoration_time.value().0,
+        poll: file.poll_interval.value().0,
+        rule: match file.rule.value().0 {
+            RuleKey::Mellanox => Rule::Held,
+            RuleKey::Broadcom => Rule::Frames,
         },
     };
     check(table, &params)?;
-    let action = match file.action.value() {
-        Some(Action::Forward) => WatchdogAction::Forward,
-        Some(Action::Alert) => WatchdogAction::Alert,
-        Some(Action::Drop) | None => WatchdogAction::Drop,
-    };
-    let hosts_only = file.ports.value() == Some(&PortsKey::Hosts);
+    let hosts_only = file.ports.value().0 == PortsKey::Hosts;
     Ok(Some(WatchdogConfig {
         params,
-        action,
+        action: file.action.value().0,
         hosts_only,
     }))
 }

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
 
 use serde::Deserialize;
 
 use crate::text::document::{self, Table};
 use crate::text::keys::{Key, Keys};
 use unpause_import::fabric::topology::{Invalid, Topology};
-use unpause_text::error::{Checked, Problem};
 
 /// A value of `builder`.
 pub(super) trait Builder {
     /// Its table.
-    type Keys: Keys<()>;
+    type Keys: Keys<Params = ()>;
     /// As written in the file.
     const NAME: &'static str;
     /// The names of nodes, and how they are linked.

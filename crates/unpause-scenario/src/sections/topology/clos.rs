@@ -1,42 +1,43 @@
 //! Three tiers: pods below spines.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{Invalid, Topology, links, nodes, positive};
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
-    /// pod has a link to every spine, as in PCN's evaluation (Fig. 14). Hosts `H0`, … fill `tor0` first;
-    /// ToRs `tor0`, … and leaves `leaf0`, … fill pod 0 first; spines are `spine0`, …
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct ClosPods {
-        /// number of pods
-        pub pods: u32,
-        /// ToRs of each pod
-        pub tors_per_pod: u32,
-        /// leaves of each pod
-        pub leaves_per_pod: u32,
-        /// number of spines; 0 is possible for a single pod
-        pub spines: u32,
-        /// hosts of each ToR
-        pub hosts_per_tor: u32,
-        /// rate of every host's link
-        pub host_rate: Rate as DataRate,
-        /// delay of every link between switches
-        pub delay: Time as Duration,
-        /// delay of every host's link
-        pub host_delay: Option<Time> as Duration = ["`delay`"],
-        /// rate of every link between switches
-        pub fabric_rate: Option<Rate> as DataRate = ["`host_rate`"],
-        /// links between each ToR and each leaf of its pod
-        pub tor_leaf_links: u32 = 1,
-    }
+/// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
+/// pod has a link to every spine, as in PCN's evaluation (Fig. 14). Hosts `H0`, … fill `tor0` first;
+/// ToRs `tor0`, … and leaves `leaf0`, … fill pod 0 first; spines are `spine0`, …
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct ClosPods {
+    /// number of pods
+    pub pods: u32,
+    /// ToRs of each pod
+    pub tors_per_pod: u32,
+    /// leaves of each pod
+    pub leaves_per_pod: u32,
+    /// number of spines; 0 is possible for a single pod
+    pub spines: u32,
+    /// hosts of each ToR
+    pub hosts_per_tor: u32,
+    /// rate of every host's link
+    pub host_rate: Rate,
+    /// delay of every link between switches
+    pub delay: Time,
+    /// delay of every host's link
+    #[key(unset = "`delay`")]
+    pub host_delay: Option<Time>,
+    /// rate of every link between switches
+    #[key(unset = "`host_rate`")]
+    pub fabric_rate: Option<Rate>,
+    /// links between each ToR and each leaf of its pod
+    #[key(default = 1)]
+    pub tor_leaf_links: u32,
 }
 
 impl ClosPods {

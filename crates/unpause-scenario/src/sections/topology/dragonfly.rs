@@ -1,50 +1,53 @@
 //! Groups of switches, every two of them joined.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{
     Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
 };
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// A dragonfly (Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008): the
-    /// switches of a group have a link to one another, and each has `global_links` to other groups. Hosts `H0`, … fill
-    /// `group0-switch0` first, then `group0-switch1` and so on.
-    ///
-    /// Global links are arranged as a palm tree (Camarero, Vallejo and Beivide, "Topological Characterization of Hamming and
-    /// Dragonfly Networks and Its Implications on Routing", TACO 2014): the global ports of a group are numbered switch by switch,
-    /// and port j of group i leads to group i - j - 1, modulo the number of groups. With fewer groups than ports it goes round
-    /// again. What then is left for less than a round, goes to the nearest groups on both sides, so that the numbers of links
-    /// between pairs of groups differ by at most one. If both the groups and the global ports of a group are odd in number, a port
-    /// of each group has no link.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Dragonfly {
-        /// switches of each group: a
-        pub switches_per_group: u32,
-        /// hosts of each switch: p
-        pub hosts_per_switch: u32,
-        /// links of each switch to other groups: h
-        pub global_links: u32,
-        /// rate of every host's link
-        pub host_rate: Rate as DataRate,
-        /// delay of every link within a group
-        pub delay: Time as Duration,
-        /// number of groups: at least 2, and at most as many as each can have a link to
-        pub groups: Option<u32> as u32 = ["a h + 1"],
-        /// rate of every link within a group
-        pub local_rate: Option<Rate> as DataRate = ["`host_rate`"],
-        /// rate of every link between groups
-        pub global_rate: Option<Rate> as DataRate = ["`local_rate`"],
-        /// delay of every host's link
-        pub host_delay: Option<Time> as Duration = ["`delay`"],
-        /// delay of every link between groups
-        pub global_delay: Option<Time> as Duration = ["`delay`"],
-    }
+/// A dragonfly (Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008): the
+/// switches of a group have a link to one another, and each has `global_links` to other groups. Hosts `H0`, … fill
+/// `group0-switch0` first, then `group0-switch1` and so on.
+///
+/// Global links are arranged as a palm tree (Camarero, Vallejo and Beivide, "Topological Characterization of Hamming and
+/// Dragonfly Networks and Its Implications on Routing", TACO 2014): the global ports of a group are numbered switch by switch,
+/// and port j of group i leads to group i - j - 1, modulo the number of groups. With fewer groups than ports it goes round
+/// again. What then is left for less than a round, goes to the nearest groups on both sides, so that the numbers of links
+/// between pairs of groups differ by at most one. If both the groups and the global ports of a group are odd in number, a port
+/// of each group has no link.
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct Dragonfly {
+    /// switches of each group: a
+    pub switches_per_group: u32,
+    /// hosts of each switch: p
+    pub hosts_per_switch: u32,
+    /// links of each switch to other groups: h
+    pub global_links: u32,
+    /// rate of every host's link
+    pub host_rate: Rate,
+    /// delay of every link within a group
+    pub delay: Time,
+    /// number of groups: at least 2, and at most as many as each can have a link to
+    #[key(unset = "a h + 1")]
+    pub groups: Option<u32>,
+    /// rate of every link within a group
+    #[key(unset = "`host_rate`")]
+    pub local_rate: Option<Rate>,
+    /// rate of every link between groups
+    #[key(unset = "`local_rate`")]
+    pub global_rate: Option<Rate>,
+    /// delay of every host's link
+    #[key(unset = "`delay`")]
+    pub host_delay: Option<Time>,
+    /// delay of every link between groups
+    #[key(unset = "`delay`")]
+    pub global_delay: Option<Time>,
 }
 
 /// How the global ports of a group are shared out: by offset, the group of number i - o of group i.

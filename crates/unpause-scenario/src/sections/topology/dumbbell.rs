@@ -1,31 +1,30 @@
 //! Two switches with numbered hosts.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use super::two_switch::TwoSwitch;
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{Invalid, Topology, nodes};
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// [`TwoSwitch`] with hosts `A1`, `A2`, … on the left and `B1`, `B2`, … on the right, as in PCN
-    /// (Fig. 11).
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Dumbbell {
-        /// number of hosts on `S0`
-        pub left: u32,
-        /// number of hosts on `S1`
-        pub right: u32,
-        /// rate of every host's link
-        pub rate: Rate as DataRate,
-        /// delay of every link
-        pub delay: Time as Duration,
-        /// rate of the link between the switches
-        pub bottleneck_rate: Option<Rate> as DataRate = ["`rate`"],
-    }
+/// [`TwoSwitch`] with hosts `A1`, `A2`, … on the left and `B1`, `B2`, … on the right, as in PCN
+/// (Fig. 11).
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct Dumbbell {
+    /// number of hosts on `S0`
+    pub left: u32,
+    /// number of hosts on `S1`
+    pub right: u32,
+    /// rate of every host's link
+    pub rate: Rate,
+    /// delay of every link
+    pub delay: Time,
+    /// rate of the link between the switches
+    #[key(unset = "`rate`")]
+    pub bottleneck_rate: Option<Rate>,
 }
 
 impl Dumbbell {

@@ -1,21 +1,22 @@
 //! Nodes and links written out.
 
+use serde_spanned::Spanned;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::limits;
+use unpause_text::name_list::Expanded;
+use unpause_text::quantity::{DataRate, Duration};
 
 use serde::de::IgnoredAny;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{self, Builder, Places};
 use crate::text::document::{self, Table, take_tables};
-use crate::text::keys::{Keys as _, keys, kinds, refuse};
+use crate::text::keys::{Keys, WithDefault, Written, refuse};
 use unpause_import::fabric::topology::{
     Invalid, Topology, at_most, positive, positive_delay, possible_rate,
 };
-use unpause_text::error::{Checked, Problem, nearest};
-use unpause_text::limits;
-use unpause_text::name_list::Expanded;
-use unpause_text::quantity::{DataRate, Duration};
 
 /// Named nodes and their links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,31 +112,45 @@ impl Builder for Explicit {
 /// Tables that are taken out before the others are read.
 type Links = Vec<IgnoredAny>;
 
-kinds! { Links = "tables" }
-
 /// Why a rate or a delay of all links has no effect.
 const OF_NO_LINK: (&str, &str) = ("every link has its own", "remove it");
 
-keys! {
-    /// `[topology]` with this builder.
-    pub(super) ExplicitKeys at "topology" for () {
-        ! hosts: Expanded "names of the hosts";
-        ! switches: Expanded "names of the switches";
-        link: Links = ["required"] "a `[[topology.link]]` for each link";
-        rate: DataRate = ["none"] "rate of links without a `rate`" idle OF_NO_LINK;
-        delay: Duration = ["none"] "delay of links without a `delay`" idle OF_NO_LINK;
-    }
+/// `[topology]` with this builder.
+#[derive(Keys)]
+#[keys("topology")]
+pub(super) struct ExplicitKeys {
+    /// names of the hosts
+    hosts: Spanned<Expanded>,
+    /// names of the switches
+    switches: Spanned<Expanded>,
+    /// a `[[topology.link]]` for each link
+    #[key(unset = "required")]
+    link: Written<Links>,
+    /// rate of links without a `rate`
+    #[key(unset = "none", idle = OF_NO_LINK)]
+    rate: Written<DataRate>,
+    /// delay of links without a `delay`
+    #[key(unset = "none", idle = OF_NO_LINK)]
+    delay: Written<Duration>,
 }
 
-keys! {
-    /// `[[topology.link]]`
-    pub(crate) LinkKeys at "topology.link" for () {
-        ! a: String "name of one end";
-        ! b: String "name of the other end";
-        rate: DataRate = ["that of `[topology]`"] "of each direction";
-        delay: Duration = ["that of `[topology]`"] "one way";
-        parallel: u32 = ["`1`"] "number of such links";
-    }
+/// `[[topology.link]]`
+#[derive(Keys)]
+#[keys("topology.link")]
+pub(crate) struct LinkKeys {
+    /// name of one end
+    pub(crate) a: Spanned<String>,
+    /// name of the other end
+    pub(crate) b: Spanned<String>,
+    /// of each direction
+    #[key(unset = "that of `[topology]`")]
+    pub(crate) rate: Written<DataRate>,
+    /// one way
+    #[key(unset = "that of `[topology]`")]
+    pub(crate) delay: Written<Duration>,
+    /// number of such links
+    #[key(default = 1)]
+    pub(crate) parallel: WithDefault<u32>,
 }
 
 /// Reads the links, and checks here what the builder would also find but could not place as well.
@@ -175,7 +190,7 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
             }
             None => k.delay.value().ok_or_else(|| missing("delay", &span))?.0,
         };
-        let parallel = link.parallel.value().copied().unwrap_or(1);
+        let parallel = *link.parallel.value();
         let (a, b) = (link.a.into_inner(), link.b.into_inner());
         let pair = (a.clone().min(b.clone()), a.clone().max(b.clone()));
         if let Some(first) = pairs.insert(pair, span.clone()) {

@@ -1,40 +1,43 @@
 //! The k-ary fat-tree.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{Invalid, Topology, possible_rate};
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
-    /// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
-    /// `agg0`, … fill pod 0 first. Aggregation switch i of every pod has a link to each of the cores
-    /// `core(i u)` to `core(i u + u - 1)`, where u is `agg_uplinks`. With fewer uplinks there are fewer
-    /// switches above, and less capacity than below.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct FatTree {
-        /// an even number from 2 to 128: the ports of an edge switch that has k/2 uplinks
-        pub k: u32,
-        /// rate of every host's link
-        pub host_rate: Rate as DataRate,
-        /// delay of every link between switches
-        pub delay: Time as Duration,
-        /// delay of every host's link
-        pub host_delay: Option<Time> as Duration = ["`delay`"],
-        /// rate of every link between edge and aggregation
-        pub fabric_rate: Option<Rate> as DataRate = ["`host_rate`"],
-        /// rate of every link between aggregation and core
-        pub core_rate: Option<Rate> as DataRate = ["`fabric_rate`"],
-        /// links from each edge switch up, and so aggregation switches of each pod: from 1 to k/2
-        pub edge_uplinks: Option<u32> as u32 = ["k/2"],
-        /// links from each aggregation switch up: from 1 to k/2
-        pub agg_uplinks: Option<u32> as u32 = ["k/2"],
-    }
+/// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
+/// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
+/// `agg0`, … fill pod 0 first. Aggregation switch i of every pod has a link to each of the cores
+/// `core(i u)` to `core(i u + u - 1)`, where u is `agg_uplinks`. With fewer uplinks there are fewer
+/// switches above, and less capacity than below.
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct FatTree {
+    /// an even number from 2 to 128: the ports of an edge switch that has k/2 uplinks
+    pub k: u32,
+    /// rate of every host's link
+    pub host_rate: Rate,
+    /// delay of every link between switches
+    pub delay: Time,
+    /// delay of every host's link
+    #[key(unset = "`delay`")]
+    pub host_delay: Option<Time>,
+    /// rate of every link between edge and aggregation
+    #[key(unset = "`host_rate`")]
+    pub fabric_rate: Option<Rate>,
+    /// rate of every link between aggregation and core
+    #[key(unset = "`fabric_rate`")]
+    pub core_rate: Option<Rate>,
+    /// links from each edge switch up, and so aggregation switches of each pod: from 1 to k/2
+    #[key(unset = "k/2")]
+    pub edge_uplinks: Option<u32>,
+    /// links from each aggregation switch up: from 1 to k/2
+    #[key(unset = "k/2")]
+    pub agg_uplinks: Option<u32>,
 }
 
 impl FatTree {

@@ -1,37 +1,38 @@
 //! Two tiers.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{Invalid, Topology, links, nodes, positive};
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
-    /// `leaf1` and so on; spines are `spine0`, `spine1`, …
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct LeafSpine {
-        /// number of leaves
-        pub leaves: u32,
-        /// number of spines
-        pub spines: u32,
-        /// hosts of each leaf
-        pub hosts_per_leaf: u32,
-        /// rate of every host's link
-        pub host_rate: Rate as DataRate,
-        /// delay of every link between switches
-        pub delay: Time as Duration,
-        /// delay of every host's link
-        pub host_delay: Option<Time> as Duration = ["`delay`"],
-        /// rate of every link between switches
-        pub fabric_rate: Option<Rate> as DataRate = ["`host_rate`"],
-        /// links between each leaf and each spine
-        pub parallel: u32 = 1,
-    }
+/// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
+/// `leaf1` and so on; spines are `spine0`, `spine1`, …
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct LeafSpine {
+    /// number of leaves
+    pub leaves: u32,
+    /// number of spines
+    pub spines: u32,
+    /// hosts of each leaf
+    pub hosts_per_leaf: u32,
+    /// rate of every host's link
+    pub host_rate: Rate,
+    /// delay of every link between switches
+    pub delay: Time,
+    /// delay of every host's link
+    #[key(unset = "`delay`")]
+    pub host_delay: Option<Time>,
+    /// rate of every link between switches
+    #[key(unset = "`host_rate`")]
+    pub fabric_rate: Option<Rate>,
+    /// links between each leaf and each spine
+    #[key(default = 1)]
+    pub parallel: u32,
 }
 
 impl LeafSpine {

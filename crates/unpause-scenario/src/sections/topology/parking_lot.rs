@@ -1,29 +1,27 @@
 //! Switches in a line, with a flow across each link and one across all.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{
     Invalid, Topology, nodes, positive, positive_delay, possible_rate,
 };
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// Switches `X0`, `X1`, … `XN` in a line. Host `A0` is on `X0` and `B0` on `XN`; for each of the
-    /// links i = 1 … N between switches, `Ai` is on `X(i-1)` and `Bi` on `Xi`. So a flow `A0` to `B0`
-    /// crosses all of them and `Ai` to `Bi` link i only: PCN's parking lot (Fig. 19).
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct ParkingLot {
-        /// number N of links between switches
-        pub bottlenecks: u32,
-        /// rate of every link
-        pub rate: Rate as DataRate,
-        /// delay of every link
-        pub delay: Time as Duration,
-    }
+/// Switches `X0`, `X1`, … `XN` in a line. Host `A0` is on `X0` and `B0` on `XN`; for each of the
+/// links i = 1 … N between switches, `Ai` is on `X(i-1)` and `Bi` on `Xi`. So a flow `A0` to `B0`
+/// crosses all of them and `Ai` to `Bi` link i only: PCN's parking lot (Fig. 19).
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct ParkingLot {
+    /// number N of links between switches
+    pub bottlenecks: u32,
+    /// rate of every link
+    pub rate: Rate,
+    /// delay of every link
+    pub delay: Time,
 }
 
 impl ParkingLot {

@@ -1,87 +1,91 @@
 //! Servers of GPUs on rails.
 
-use serde::{Deserialize, Deserializer};
+use unpause_protocols::names::Names;
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
+use unpause_text::quantity::DataRate;
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
-use crate::text::fields::fields;
-use crate::text::kind::{kinds, names};
+use crate::text::keys::Keys;
+use crate::text::kind::{OneOf, Plain};
+use crate::text::setting::OrNone;
 use unpause_import::fabric::topology::{
     Invalid, Topology, links, nodes, positive, positive_delay, possible_rate,
 };
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration, parse_rate};
 
-names! {
-    /// The leaves that the GPUs of a server are on.
-    #[derive(Default)]
-    pub Leaves {
-        /// GPU i of every server has leaves of its own: a rail.
-        #[default]
-        PerRail = "per-rail",
-        /// All GPUs have the same.
-        Shared = "shared",
+/// The delay of links to NVSwitches in SimAI's generator of topologies.
+const NVLINK_DELAY: Time = Time::from_ns(25);
+
+/// The leaves that the GPUs of a server are on.
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub enum Leaves {
+    /// GPU i of every server has leaves of its own: a rail.
+    #[default]
+    PerRail,
+    /// All GPUs have the same.
+    Shared,
+}
+
+/// Servers of GPUs, leaves and spines, as in SimAI's generator of topologies (Spectrum-X, AlibabaHPN and DCN+ of
+/// `gen_Topo_Template.py`). Hosts `H0`, … are GPUs and fill servers in order; `N0`, … are the servers' NVSwitches. Each
+/// `servers_per_leaf` servers have leaves in common, one for each rail or one for all; with two ToRs, each GPU has a NIC at
+/// two leaves, of which the second is as many numbers after the first as half of the leaves there are. Every leaf has links to
+/// every spine, with two planes only leaves of the first half to spines of the first half, and others to others.
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct Rails {
+    /// number of servers
+    pub servers: u32,
+    /// rate of every NIC
+    pub rate: Rate,
+    /// delay of every link but those of NVSwitches
+    pub delay: Time,
+    /// GPUs of each server
+    #[key(default = 8)]
+    pub gpus_per_server: u32,
+    /// rate of the link from each GPU to its server's NVSwitch; `"none"`: servers have no NVSwitch
+    #[key(unset = "`\"none\"`", via = OrNone<DataRate>)]
+    pub nvlink_rate: Option<Rate>,
+    /// delay of that link; the default is that of SimAI's generator of topologies
+    #[key(unset = NVLINK_DELAY.to_string())]
+    pub nvlink_delay: Option<Time>,
+    /// leaves of a server's GPUs: `"per-rail"`, one for GPU 0 of each server, one for GPU 1 and so on, or `"shared"`, one
+    /// for all
+    #[key(unset = Leaves::default().name().to_owned())]
+    pub leaves: Leaves,
+    /// servers with leaves in common; the last leaves may have fewer
+    #[key(unset = "`servers`")]
+    pub servers_per_leaf: Option<u32>,
+    /// number of spines; needed, and possible, if there is more than one leaf at each ToR of the GPUs
+    #[key(unset = "none")]
+    pub spines: Option<u32>,
+    /// rate of every link between leaf and spine
+    #[key(unset = "`rate`")]
+    pub spine_rate: Option<Rate>,
+    /// links between each leaf and each spine
+    #[key(unset = "`1`")]
+    pub uplinks: Option<u32>,
+    /// NICs of each GPU, each at a leaf of its own: 1 or 2
+    #[key(default = 1)]
+    pub tors: u32,
+    /// parts of the spines, each with half of the leaves: 1, or 2 with two ToRs
+    #[key(default = 1)]
+    pub planes: u32,
+}
+
+impl From<OrNone<DataRate>> for Option<Rate> {
+    fn from(written: OrNone<DataRate>) -> Self {
+        written.0.map(|rate| rate.0)
     }
 }
 
-fields! {
-    /// Servers of GPUs, leaves and spines, as in SimAI's generator of topologies (Spectrum-X, AlibabaHPN and DCN+ of
-    /// `gen_Topo_Template.py`). Hosts `H0`, … are GPUs and fill servers in order; `N0`, … are the servers' NVSwitches. Each
-    /// `servers_per_leaf` servers have leaves in common, one for each rail or one for all; with two ToRs, each GPU has a NIC at
-    /// two leaves, of which the second is as many numbers after the first as half of the leaves there are. Every leaf has links to
-    /// every spine, with two planes only leaves of the first half to spines of the first half, and others to others.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Rails {
-        /// number of servers
-        pub servers: u32,
-        /// rate of every NIC
-        pub rate: Rate as DataRate,
-        /// delay of every link but those of NVSwitches
-        pub delay: Time as Duration,
-        /// GPUs of each server
-        pub gpus_per_server: u32 = 8,
-        /// rate of the link from each GPU to its server's NVSwitch; `"none"`: servers have no NVSwitch
-        pub nvlink_rate: Option<Rate> as RateOrNone = ["`\"none\"`"],
-        /// delay of that link; the default is that of SimAI's generator of topologies
-        pub nvlink_delay: Option<Time> as Duration = ["`\"25ns\"`"],
-        /// leaves of a server's GPUs: `"per-rail"`, one for GPU 0 of each server, one for GPU 1 and so on, or `"shared"`, one
-        /// for all
-        pub leaves: Leaves = ["`\"per-rail\"`"],
-        /// servers with leaves in common; the last leaves may have fewer
-        pub servers_per_leaf: Option<u32> as u32 = ["`servers`"],
-        /// number of spines; needed, and possible, if there is more than one leaf at each ToR of the GPUs
-        pub spines: Option<u32> as u32 = ["none"],
-        /// rate of every link between leaf and spine
-        pub spine_rate: Option<Rate> as DataRate = ["`rate`"],
-        /// links between each leaf and each spine
-        pub uplinks: Option<u32> as u32 = ["`1`"],
-        /// NICs of each GPU, each at a leaf of its own: 1 or 2
-        pub tors: u32 = 1,
-        /// parts of the spines, each with half of the leaves: 1, or 2 with two ToRs
-        pub planes: u32 = 1,
-    }
+impl Plain for Leaves {
+    type Written = OneOf<Self>;
 }
 
-/// A rate, or `"none"`.
-pub(super) struct RateOrNone(Option<Rate>);
-
-kinds! { RateOrNone = "rate, or `\"none\"`" }
-
-impl<'de> Deserialize<'de> for RateOrNone {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.as_str() {
-            "none" => Ok(Self(None)),
-            rate => parse_rate(rate)
-                .map(|rate| Self(Some(rate)))
-                .map_err(serde::de::Error::custom),
-        }
-    }
-}
-
-impl From<RateOrNone> for Option<Rate> {
-    fn from(written: RateOrNone) -> Self {
+impl From<OneOf<Leaves>> for Leaves {
+    fn from(written: OneOf<Leaves>) -> Self {
         written.0
     }
 }
@@ -147,7 +151,7 @@ impl Rails {
 
     /// Delay of an NVLink.
     fn nvlink_delay(&self) -> Time {
-        self.nvlink_delay.unwrap_or(Time::from_ns(25))
+        self.nvlink_delay.unwrap_or(NVLINK_DELAY)
     }
 
     fn check_links(&self) -> Result<(), Invalid> {

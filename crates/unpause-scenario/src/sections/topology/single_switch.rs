@@ -1,27 +1,25 @@
 //! One switch.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{
     Invalid, Topology, nodes, positive, positive_delay, possible_rate,
 };
-use unpause_text::error::Checked;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// Hosts `H0`, `H1`, … on switch `S0`.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct SingleSwitch {
-        /// number of hosts
-        pub hosts: u32,
-        /// rate of every link
-        pub rate: Rate as DataRate,
-        /// delay of every link
-        pub delay: Time as Duration,
-    }
+/// Hosts `H0`, `H1`, … on switch `S0`.
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct SingleSwitch {
+    /// number of hosts
+    pub hosts: u32,
+    /// rate of every link
+    pub rate: Rate,
+    /// delay of every link
+    pub delay: Time,
 }
 
 impl SingleSwitch {

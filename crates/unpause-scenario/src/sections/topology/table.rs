@@ -1,28 +1,26 @@
 //! `[topology]`: a builder and its parameters, or a file.
 
 use unpause_sim::config::Ecmp;
+use unpause_text::error::{Checked, Problem, nearest};
 
 use super::BUILDERS;
 use super::builder::Places;
 use crate::files::Files;
 use crate::text::checks::both;
 use crate::text::document::{Table, read, take_string};
-use crate::text::keys::{keys, names};
+use crate::text::keys::{Keys, WithDefault, Written};
+use crate::text::kind::OneOf;
 use unpause_import::fabric::topology::Topology;
-use unpause_text::error::{Checked, Problem, nearest};
 
-names! {
-    /// How switches choose among equal next hops.
-    pub(crate) EcmpKey { Own = "own", Hpcc = "hpcc" }
-}
-
-keys! {
-    /// `[topology]` with a `file`.
-    pub(crate) FileKeys at "topology" for () {
-        parallel: u32 = ["the last link counts"] "largest number of parallel links between two nodes";
-        ecmp: EcmpKey = ["`\"own\"`"]
-            "ECMP hash: `\"own\"`, seeded per run, or `\"hpcc\"`, that of HPCC's simulator, which also uses the destination ports of flow files";
-    }
+/// `[topology]` with a `file`.
+#[derive(Keys)]
+#[keys("topology")]
+pub(crate) struct FileKeys {
+    /// largest number of parallel links between two nodes
+    #[key(unset = "the last link counts")]
+    pub(crate) parallel: Written<u32>,
+    /// ECMP hash: `"own"`, seeded per run, or `"hpcc"`, that of HPCC's simulator, which also uses the destination ports of flow files
+    pub(crate) ecmp: WithDefault<OneOf<Ecmp>>,
 }
 
 /// Reads the `[topology]` table and builds what it says.
@@ -41,9 +39,7 @@ pub(crate) fn topology(mut table: Table<'_>, files: &Files) -> Checked<Topology>
         (Some(file), None) => {
             let keys: FileKeys = read(table, &["file"])?;
             let mut topology = files.topology(&file, keys.parallel.get())?;
-            if keys.ecmp.value() == Some(&EcmpKey::Hpcc) {
-                topology.fabric.ecmp = Ecmp::Hpcc;
-            }
+            topology.fabric.ecmp = keys.ecmp.value().0;
             return Ok(topology);
         }
         (Some(file), Some(builder)) => return both("file", &file, "builder", &builder),

@@ -1,32 +1,30 @@
 //! Two switches and the link between them.
 
 use unpause_protocols::units::{Rate, Time};
+use unpause_text::error::Checked;
 
 use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
-use crate::text::fields::fields;
+use crate::text::keys::Keys;
 use unpause_import::fabric::topology::{Invalid, Topology, positive_delay, possible_rate};
-use unpause_text::error::Checked;
-use unpause_text::name_list::Expanded;
-use unpause_text::quantity::{DataRate, Duration};
 
-fields! {
-    /// Named hosts on switch `S0` (left) and on switch `S1` (right), and one link between the two: the
-    /// basic scenario of PCN (Fig. 1). `S0` and `S1` have the ports of their hosts in the order given;
-    /// the link between them comes after the left hosts' and before the right hosts'.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct TwoSwitch {
-        /// hosts on `S0`
-        pub left: Vec<String> as Expanded,
-        /// hosts on `S1`
-        pub right: Vec<String> as Expanded,
-        /// rate of every host's link
-        pub rate: Rate as DataRate,
-        /// delay of every link
-        pub delay: Time as Duration,
-        /// rate of the link between the switches
-        pub bottleneck_rate: Option<Rate> as DataRate = ["`rate`"],
-    }
+/// Named hosts on switch `S0` (left) and on switch `S1` (right), and one link between the two: the
+/// basic scenario of PCN (Fig. 1). `S0` and `S1` have the ports of their hosts in the order given;
+/// the link between them comes after the left hosts' and before the right hosts'.
+#[derive(Clone, Debug, PartialEq, Keys)]
+#[keys("topology")]
+pub struct TwoSwitch {
+    /// hosts on `S0`
+    pub left: Vec<String>,
+    /// hosts on `S1`
+    pub right: Vec<String>,
+    /// rate of every host's link
+    pub rate: Rate,
+    /// delay of every link
+    pub delay: Time,
+    /// rate of the link between the switches
+    #[key(unset = "`rate`")]
+    pub bottleneck_rate: Option<Rate>,
 }
 
 impl TwoSwitch {

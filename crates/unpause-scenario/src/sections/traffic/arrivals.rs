@@ -2,11 +2,11 @@
 
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{Arrivals, Interval};
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 use crate::text::checks::{both, positive};
 use crate::text::keys::Written;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
 
 /// Why a key of several events has no effect.
 pub(super) const ONE_EVENT: (&str, &str) = (

@@ -1,6 +1,10 @@
 //! Bursts to one host.
 
+use serde_spanned::Spanned;
 use std::ops::Range;
+use unpause_text::error::Checked;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size};
 
 use unpause_sim::traffic::{self, BurstFlows, FlowSettings, TrafficSpec};
 
@@ -8,27 +12,42 @@ use super::arrivals::{ONE_EVENT, events, stops_after_start};
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::{at_least_one, both};
-use crate::text::keys::keys;
-use unpause_text::error::Checked;
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::{Duration, Size};
+use crate::text::keys::{Keys, WithDefault, Written};
 
-keys! {
-    /// Its keys.
-    pub(super) Burst at "traffic" for () {
-        ! from: NameList "senders";
-        ! to: NameList "the receiver, one host";
-        size: Size = ["required, or `cdf`"] "payload of each flow, above zero except over TCP";
-        cdf: String = ["none"]
-            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
-        flows_per_host: u32 = ["`1`"] "flows of each sender in an event";
-        flows: u32 = ["none"] "instead of `flows_per_host`: flows of all senders together in an event";
-        start: Duration = ["`\"0s\"`"] "time of the first event, or from which random ones are drawn";
-        stop: Duration = ["end of the run"] "no event starts from this time on" idle ONE_EVENT;
-        interval: Duration = ["one event"] "time between events";
-        mean_interval: Duration = ["none"] "instead of `interval`: mean of random times between events, exponentially distributed";
-        events: u64 = ["no limit"] "largest number of events" idle ONE_EVENT;
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct Burst {
+    /// senders
+    from: Spanned<NameList>,
+    /// the receiver, one host
+    to: Spanned<NameList>,
+    /// payload of each flow, above zero except over TCP
+    #[key(unset = "required, or `cdf`")]
+    size: Written<Size>,
+    /// instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file
+    #[key(unset = "none")]
+    cdf: Written<String>,
+    /// flows of each sender in an event
+    #[key(default = 1)]
+    flows_per_host: WithDefault<u32>,
+    /// instead of `flows_per_host`: flows of all senders together in an event
+    #[key(unset = "none")]
+    flows: Written<u32>,
+    /// time of the first event, or from which random ones are drawn
+    start: WithDefault<Duration>,
+    /// no event starts from this time on
+    #[key(unset = "end of the run", idle = ONE_EVENT)]
+    stop: Written<Duration>,
+    /// time between events
+    #[key(unset = "one event")]
+    interval: Written<Duration>,
+    /// instead of `interval`: mean of random times between events, exponentially distributed
+    #[key(unset = "none")]
+    mean_interval: Written<Duration>,
+    /// largest number of events
+    #[key(unset = "no limit", idle = ONE_EVENT)]
+    events: Written<u64>,
 }
 
 impl Kind for Burst {

@@ -1,58 +1,80 @@
 //! Keys that flows of every kind have.
 
 use std::ops::Range;
-
-use serde::Deserialize;
-use serde_spanned::Spanned;
-use unpause_protocols::units::Rate;
-use unpause_sim::traffic::{Connections, FlowSettings, Pool, PriorityBySize, Transport};
-
-use super::context::Context;
-use crate::sections::extra_delay::ExtraDelayKey;
-use crate::text::checks;
-use crate::text::keys::{Written, keys, kinds, names};
+use unpause_protocols::names::Names;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::name_list::NameList;
 use unpause_text::quantity::{DataRate, Duration, Size};
 
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::units::Rate;
+use unpause_sim::traffic::{
+    Connections, Ending, FlowSettings, Matching, Pool, PriorityBySize, Transport,
+};
+
+use super::context::Context;
+use crate::sections::extra_delay::ExtraDelayKey;
+use crate::text::checks;
+use crate::text::keys::{Keys, WithDefault, Written};
+use crate::text::kind::{HasKind, Kind, OneOf};
+
 type SizeClasses = Vec<SizeClass>;
 
-keys! {
-    /// Keys of every kind.
-    pub(crate) Common at "traffic" for () {
-        ! name: String "name of the entry in results";
-        schemes: NameList = ["all"] "run only under these schemes";
-        priority: u8 = [FlowSettings::default().priority] "priority of the data packets";
-        priority_by_size: SizeClasses = ["none"] "other priorities for smaller flows, see below";
-        rate_limit: DataRate = ["line rate"]
-            "upper limit of a flow's sending rate, including headers, preamble and gap";
-        offered: DataRate = ["always a frame"]
-            "RoCE and UDP flows: rate at which the application offers frames, including headers, preamble and gap; a frame that cannot be sent in time is sent at the latest when the next one is due";
-        after: NameList = ["own start"]
-            "start when the flows of these entries that end at this flow's sender have ended; `start` and other times are relative to that";
-        after_end: EndName = ["`\"delivered\"`"]
-            "`\"delivered\"`: a flow ends when its receiver has all of it, `\"acknowledged\"`: when its sender knows that";
-        after_match: MatchName = ["`\"all\"`"]
-            "`\"all\"`: a flow waits for all flows that end at its sender, `\"each\"`: the n-th flow of the entry waits \
-             for the n-th of the one in `after`";
-        jitter: Duration = ["`\"0s\"`"]
-            "each flow starts later by a random time up to this, another one with each seed";
-        controlled: bool = ["`true`"] "whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)";
-        transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme; UDP is open loop: frames at `rate_limit` or `offered`, no ACKs, and what is lost is lost";
-        tcp: String = ["that of the scheme"]
-            "[window law](#congestion-controls) of these flows, which are TCP under every scheme: with its defaults, or with the scheme's parameters if the scheme has the same; what switches do is up to the scheme";
-        extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of the data packets at the receiving host";
-        connections: ConnectionsName = ["`\"new\"`"]
-            "TCP: `\"new\"`: each flow opens a connection; `\"pool\"`: it uses the entry's oldest idle connection between the two hosts, or a further one that is already open; a connection keeps window, RTT estimate, source port and extra delay" from "`\"pool\"`: HKUST-SING's TrafficGenerator";
-        slow_start_after_idle: bool = ["`true`"]
-            "a pooled connection that has been idle for longer than its retransmission timeout restarts with at most the initial window" from "RFC 5681, Linux";
-        record: bool = [FlowSettings::default().recorded] "sample these flows into `flow_series`";
-        watch: bool = ["`false`"]
-            "put these flows first in every summary: their goodput during a burst of other traffic and the time to recover, or their slowdown if they have a size; flows without a size are also sampled, as by `record`";
-    }
+/// Keys of every kind.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(crate) struct Common {
+    /// name of the entry in results
+    pub(crate) name: Spanned<String>,
+    /// run only under these schemes
+    #[key(unset = "all")]
+    pub(crate) schemes: Written<NameList>,
+    /// priority of the data packets
+    #[key(default = FlowSettings::default().priority)]
+    pub(crate) priority: WithDefault<u8>,
+    /// other priorities for smaller flows, see below
+    #[key(unset = "none")]
+    pub(crate) priority_by_size: Written<SizeClasses>,
+    /// upper limit of a flow's sending rate, including headers, preamble and gap
+    #[key(unset = "line rate")]
+    pub(crate) rate_limit: Written<DataRate>,
+    /// RoCE and UDP flows: rate at which the application offers frames, including headers, preamble and gap; a frame that cannot be sent in time is sent at the latest when the next one is due
+    #[key(unset = "always a frame")]
+    pub(crate) offered: Written<DataRate>,
+    /// start when the flows of these entries that end at this flow's sender have ended; `start` and other times are relative to that
+    #[key(unset = "own start")]
+    pub(crate) after: Written<NameList>,
+    /// `"delivered"`: a flow ends when its receiver has all of it, `"acknowledged"`: when its sender knows that
+    pub(crate) after_end: WithDefault<OneOf<Ending>>,
+    /// `"all"`: a flow waits for all flows that end at its sender, `"each"`: the n-th flow of the entry waits for the n-th of the one in `after`
+    pub(crate) after_match: WithDefault<OneOf<Matching>>,
+    /// each flow starts later by a random time up to this, another one with each seed
+    pub(crate) jitter: WithDefault<Duration>,
+    /// whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)
+    #[key(default = true)]
+    pub(crate) controlled: WithDefault<bool>,
+    /// TCP needs a window law in the scheme; UDP is open loop: frames at `rate_limit` or `offered`, no ACKs, and what is lost is lost
+    #[key(unset = "by the scheme")]
+    pub(crate) transport: Written<OneOf<Transport>>,
+    /// [window law](#congestion-controls) of these flows, which are TCP under every scheme: with its defaults, or with the scheme's parameters if the scheme has the same; what switches do is up to the scheme
+    #[key(unset = "that of the scheme")]
+    pub(crate) tcp: Written<String>,
+    /// delay of the data packets at the receiving host
+    #[key(unset = "that of `[host]`")]
+    pub(crate) extra_delay: Written<ExtraDelayKey>,
+    /// TCP: `"new"`: each flow opens a connection; `"pool"`: it uses the entry's oldest idle connection between the two hosts, or a further one that is already open; a connection keeps window, RTT estimate, source port and extra delay
+    #[key(from = "`\"pool\"`: HKUST-SING's TrafficGenerator")]
+    pub(crate) connections: WithDefault<OneOf<ConnectionsName>>,
+    /// a pooled connection that has been idle for longer than its retransmission timeout restarts with at most the initial window
+    #[key(default = true, from = "RFC 5681, Linux")]
+    pub(crate) slow_start_after_idle: WithDefault<bool>,
+    /// sample these flows into `flow_series`
+    #[key(default = FlowSettings::default().recorded)]
+    pub(crate) record: WithDefault<bool>,
+    /// put these flows first in every summary: their goodput during a burst of other traffic and the time to recover, or their slowdown if they have a size; flows without a size are also sampled, as by `record`
+    pub(crate) watch: WithDefault<bool>,
 }
-
-kinds! { SizeClasses = "tables" }
 
 /// An entry of `priority_by_size`.
 #[derive(Deserialize)]
@@ -62,24 +84,17 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-names! {
-    /// Over which connections the flows of an entry go.
-    pub(crate) ConnectionsName { New = "new", Pool = "pool" }
+impl HasKind for SizeClass {
+    fn kind() -> Kind {
+        Kind::table("table")
+    }
 }
 
-names! {
-    /// The event that ends a flow for those that wait for it.
-    pub(crate) EndName { Delivered = "delivered", Acknowledged = "acknowledged" }
-}
-
-names! {
-    /// Which flows wait for which.
-    pub(crate) MatchName { All = "all", Each = "each" }
-}
-
-names! {
-    /// What carries the flows of an entry.
-    pub(crate) TransportName { Roce = "roce", Tcp = "tcp", Udp = "udp" }
+/// Over which connections the flows of an entry go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
+pub(crate) enum ConnectionsName {
+    New,
+    Pool,
 }
 
 /// What the flows of an entry have in common. What depends on the scheme is checked if the entry takes
@@ -126,11 +141,9 @@ pub(super) fn settings(
             *slot = Some(rate.get_ref().0);
         }
     }
-    settings.controlled =
-        common.controlled.value().is_none_or(|it| *it) && settings.transport != Transport::Udp;
-    settings.recorded = common.record.value().copied().unwrap_or(settings.recorded);
-    let watched = common.watch.value().copied().unwrap_or_default();
-    settings.recorded |= watched && endless;
+    settings.controlled = *common.controlled.value() && settings.transport != Transport::Udp;
+    settings.recorded = *common.record.value();
+    settings.recorded |= *common.watch.value() && endless;
     Ok(settings)
 }
 
@@ -141,7 +154,7 @@ fn connections(
     transport: Transport,
     context: &Context<'_>,
 ) -> Checked<Connections> {
-    let pool = |name: &&Spanned<ConnectionsName>| matches!(name.get_ref(), ConnectionsName::Pool);
+    let pool = |name: &&Spanned<OneOf<_>>| name.get_ref().0 == ConnectionsName::Pool;
     let Some(pool) = common.connections.get().filter(pool) else {
         return match common.slow_start_after_idle.peek() {
             None => Ok(Connections::New),
@@ -157,7 +170,7 @@ fn connections(
             .help("remove it, set transport = \"tcp\", or leave this entry out of that scheme by `schemes`")
             .err();
     }
-    let slow_start_after_idle = common.slow_start_after_idle.value().is_none_or(|it| *it);
+    let slow_start_after_idle = *common.slow_start_after_idle.value();
     Ok(Connections::Pool(Pool::new(slow_start_after_idle)))
 }
 
@@ -189,10 +202,10 @@ fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Tran
             None => context.transport,
         });
     };
-    match said.get_ref() {
-        TransportName::Roce => return Ok(Transport::Roce),
-        TransportName::Udp => return udp(common, said),
-        TransportName::Tcp => {}
+    match said.get_ref().0 {
+        Transport::Roce => return Ok(Transport::Roce),
+        Transport::Udp => return udp(common, said),
+        Transport::Tcp => {}
     }
     if part && context.law.is_none() {
         return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
@@ -208,7 +221,7 @@ fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Tran
 }
 
 /// UDP obeys no congestion control, whatever the scheme has.
-fn udp(common: &Common, said: &Spanned<TransportName>) -> Checked<Transport> {
+fn udp(common: &Common, said: &Spanned<OneOf<Transport>>) -> Checked<Transport> {
     let Some(controlled) = common.controlled.peek() else {
         return Ok(Transport::Udp);
     };
@@ -232,7 +245,7 @@ fn by_law(
     common: &Common,
     uncontrolled: Option<&Spanned<bool>>,
 ) -> Checked<Transport> {
-    let other = |it: &&Spanned<TransportName>| !matches!(it.get_ref(), TransportName::Tcp);
+    let other = |it: &&Spanned<OneOf<Transport>>| it.get_ref().0 != Transport::Tcp;
     if let Some(said) = common.transport.get().filter(other) {
         return Problem::new("only TCP flows have a window law")
             .at(said.span(), "the transport")

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::name_list::NameList;
 
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, NodeId};
@@ -12,11 +14,10 @@ use unpause_sim::traffic::Transport;
 use crate::files::Files;
 use crate::sections::extra_delay::Delays;
 use crate::sections::scheme::CongestionControl;
-use crate::text::keys::{Written, names};
+use crate::text::keys::{WithDefault, Written};
+use crate::text::kind::OneOf;
 use unpause_import::fabric::names::Names;
 use unpause_import::fabric::topology::Topology;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::name_list::NameList;
 
 /// What entries are read against.
 pub(crate) struct Context<'a> {
@@ -38,26 +39,24 @@ pub(crate) struct Context<'a> {
     pub notes: RefCell<Vec<String>>,
 }
 
-names! {
-    /// The links whose rate `load` is a share of.
-    pub(super) LoadOf {
-        /// Those of the senders.
-        Senders = "senders",
-        /// Those of the receivers.
-        Receivers = "receivers",
-        /// From the senders' switches to other switches.
-        Uplinks = "uplinks",
-    }
+/// The links whose rate `load` is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, unpause_protocols::names::Names)]
+pub(super) enum LoadOf {
+    /// Those of the senders.
+    Senders,
+    /// Those of the receivers.
+    Receivers,
+    /// From the senders' switches to other switches.
+    Uplinks,
 }
 
-names! {
-    /// The bytes that `load` counts.
-    pub(super) LoadBasis {
-        /// The bytes of flows.
-        Payload = "payload",
-        /// Their frames: with headers, preamble and gap.
-        Wire = "wire",
-    }
+/// The bytes that `load` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, unpause_protocols::names::Names)]
+pub(super) enum LoadBasis {
+    /// The bytes of flows.
+    Payload,
+    /// Their frames: with headers, preamble and gap.
+    Wire,
 }
 
 impl Context<'_> {
@@ -152,14 +151,11 @@ impl Context<'_> {
     /// Bits per second of the links that `load` is a share of.
     pub(super) fn capacity(
         &self,
-        of: &Written<LoadOf>,
+        of: &WithDefault<OneOf<LoadOf>>,
         from: &[NodeId],
         to: &[NodeId],
     ) -> Checked<f64> {
-        let Some(of) = of.get() else {
-            return Ok(self.rate_of(from));
-        };
-        match of.get_ref() {
+        match of.value().0 {
             LoadOf::Senders => Ok(self.rate_of(from)),
             LoadOf::Receivers => Ok(self.rate_of(to)),
             LoadOf::Uplinks => {
@@ -171,7 +167,7 @@ impl Context<'_> {
                 let capacity: f64 = up.map(|(_, _, link)| link.rate.as_bps() as f64).sum();
                 if capacity == 0.0 {
                     return Problem::new("the senders' switches have no links to other switches")
-                        .at(of.span(), "of nothing")
+                        .at(of.get().map_or(0..0, Spanned::span), "of nothing")
                         .help("set load_of = \"senders\" or \"receivers\"")
                         .err();
                 }

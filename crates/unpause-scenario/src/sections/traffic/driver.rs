@@ -1,13 +1,13 @@
 //! What a program that drives a scenario sends.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::PRIORITIES;
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec, Transport};
 
 use super::context::Context;
-use unpause_text::error::{Checked, Problem};
 
 /// The name of the driver's messages in results.
 const NAME: &str = "session";

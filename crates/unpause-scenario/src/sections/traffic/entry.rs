@@ -1,6 +1,8 @@
 //! One entry of `[[traffic]]`.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::NameList;
 
 use serde_spanned::Spanned;
 use toml::de::DeValue;
@@ -17,8 +19,6 @@ use super::{TRAFFIC_KINDS, TrafficKind};
 use crate::sections::scheme::window_law;
 use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
 use crate::text::keys::{self, Keys as _};
-use unpause_text::error::{Checked, Problem, nearest};
-use unpause_text::name_list::NameList;
 
 type Names = keys::Written<NameList>;
 
@@ -48,7 +48,7 @@ pub(crate) struct Written {
 pub(crate) fn read_entry(mut table: Table<'_>) -> Checked<Written> {
     let span = table.span();
     let kind = take_string(&mut table, "kind")?;
-    let common: Common = read(split_off(&mut table, Common::NAMES), &[])?;
+    let common: Common = read(split_off(&mut table, &Common::names()), &[])?;
     let Some(kind) = kind else {
         let kinds = TRAFFIC_KINDS.map(TrafficKind::name);
         return Problem::new(format!("traffic `{}` has no `kind`", common.name.get_ref()))

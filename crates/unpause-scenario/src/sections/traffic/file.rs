@@ -1,19 +1,21 @@
 //! Flows of a file.
 
+use serde_spanned::Spanned;
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
 
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use super::context::Context;
 use super::kind::Kind;
-use crate::text::keys::keys;
-use unpause_text::error::{Checked, Problem};
+use crate::text::keys::Keys;
 
-keys! {
-    /// Its keys.
-    pub(super) File at "traffic" for () {
-        ! file: String "path of the flow file";
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct File {
+    /// path of the flow file
+    file: Spanned<String>,
 }
 
 impl Kind for File {

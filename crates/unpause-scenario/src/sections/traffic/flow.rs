@@ -1,6 +1,11 @@
 //! Flows between named hosts.
 
+use serde_spanned::Spanned;
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size};
 
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
@@ -9,22 +14,26 @@ use super::arrivals::{stops_after_start, time};
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::size_bytes;
-use crate::text::keys::keys;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::limits;
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::{Duration, Size};
+use crate::text::keys::{Keys, WithDefault, Written};
 
-keys! {
-    /// Its keys.
-    pub(super) Flow at "traffic" for () {
-        ! from: NameList "senders";
-        ! to: NameList "receivers: each sender has a flow to each of them";
-        size: Size = ["endless"] "payload of each flow, above zero except over TCP; without it, flows send until `stop`";
-        start: Duration = ["`\"0s\"`"] "when the flows start";
-        stop: Duration = ["end of the run"] "when the flows stop sending";
-        source_port: u16 = ["`0`"] "source port of the flows, which ECMP hashes with their addresses";
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct Flow {
+    /// senders
+    from: Spanned<NameList>,
+    /// receivers: each sender has a flow to each of them
+    to: Spanned<NameList>,
+    /// payload of each flow, above zero except over TCP; without it, flows send until `stop`
+    #[key(unset = "endless")]
+    size: Written<Size>,
+    /// when the flows start
+    start: WithDefault<Duration>,
+    /// when the flows stop sending
+    #[key(unset = "end of the run")]
+    stop: Written<Duration>,
+    /// source port of the flows, which ECMP hashes with their addresses
+    source_port: WithDefault<u16>,
 }
 
 impl Kind for Flow {
@@ -55,7 +64,7 @@ impl Kind for Flow {
                 .help(format!("at most {} are possible", limits::FLOWS))
                 .err();
         }
-        let source_port = self.source_port.value().copied().unwrap_or(0);
+        let source_port = *self.source_port.value();
         let stop = time(&self.stop, Time::NEVER);
         let mut flows = Vec::new();
         for src in &from {

@@ -1,17 +1,17 @@
 //! Entries of `[[traffic]]` whose flows start when others have ended.
 
 use std::ops::Range;
+use unpause_text::count::counted;
+use unpause_text::error::{Checked, Problem, nearest};
+use unpause_text::name_list::NameList;
 
 use serde_spanned::Spanned;
 use unpause_sim::config::Config;
 use unpause_sim::followers::{Followers, Unfollowable, Why};
 use unpause_sim::traffic::{Ending, Following, Matching};
 
-use super::common::{Common, EndName, MatchName};
+use super::common::Common;
 use unpause_import::fabric::names::Names;
-use unpause_text::count::counted;
-use unpause_text::error::{Checked, Problem, nearest};
-use unpause_text::name_list::NameList;
 
 /// What an entry follows, as it is written.
 pub(crate) struct After {
@@ -36,14 +36,7 @@ pub(super) fn after(common: &Common) -> Checked<Option<After>> {
                 .err(),
         };
     };
-    let ending = match common.after_end.value() {
-        Some(EndName::Acknowledged) => Ending::Acknowledged,
-        Some(EndName::Delivered) | None => Ending::Delivered,
-    };
-    let matching = match common.after_match.value() {
-        Some(MatchName::Each) => Matching::Each,
-        Some(MatchName::All) | None => Matching::All,
-    };
+    let (ending, matching) = (common.after_end.value().0, common.after_match.value().0);
     if matching == Matching::Each && entries.get_ref().0.len() != 1 {
         let count = entries.get_ref().0.len();
         return Problem::new(format!("each flow follows one, of {count} entries"))

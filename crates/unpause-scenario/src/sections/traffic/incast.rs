@@ -1,6 +1,10 @@
 //! Incasts of random senders.
 
+use serde_spanned::Spanned;
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size};
 
 use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
 
@@ -8,27 +12,43 @@ use super::arrivals::{ONE_EVENT, events, stops_after_start};
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::at_least_one;
-use crate::text::keys::keys;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::{Duration, Size};
+use crate::text::keys::{Keys, WithDefault, Written};
 
-keys! {
-    /// Its keys.
-    pub(super) Incast at "traffic" for () {
-        ! senders: u32 "number of senders in an event";
-        max_senders: u32 = ["`senders`"] "the number of senders is random, from `senders` up to this";
-        from: NameList = ["all hosts"] "hosts of which the senders are drawn";
-        to: NameList = ["all hosts"] "hosts of which the receiver is drawn";
-        size: Size = ["required, or `cdf`"] "payload of each flow, above zero except over TCP";
-        cdf: String = ["none"]
-            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
-        start: Duration = ["`\"0s\"`"] "time of the first event, or from which random ones are drawn";
-        stop: Duration = ["end of the run"] "no event starts from this time on" idle ONE_EVENT;
-        interval: Duration = ["one event"] "time between events";
-        mean_interval: Duration = ["none"] "instead of `interval`: mean of random times between events, exponentially distributed";
-        events: u64 = ["no limit"] "largest number of events" idle ONE_EVENT;
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct Incast {
+    /// number of senders in an event
+    senders: Spanned<u32>,
+    /// the number of senders is random, from `senders` up to this
+    #[key(unset = "`senders`")]
+    max_senders: Written<u32>,
+    /// hosts of which the senders are drawn
+    #[key(unset = "all hosts")]
+    from: Written<NameList>,
+    /// hosts of which the receiver is drawn
+    #[key(unset = "all hosts")]
+    to: Written<NameList>,
+    /// payload of each flow, above zero except over TCP
+    #[key(unset = "required, or `cdf`")]
+    size: Written<Size>,
+    /// instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file
+    #[key(unset = "none")]
+    cdf: Written<String>,
+    /// time of the first event, or from which random ones are drawn
+    start: WithDefault<Duration>,
+    /// no event starts from this time on
+    #[key(unset = "end of the run", idle = ONE_EVENT)]
+    stop: Written<Duration>,
+    /// time between events
+    #[key(unset = "one event")]
+    interval: Written<Duration>,
+    /// instead of `interval`: mean of random times between events, exponentially distributed
+    #[key(unset = "none")]
+    mean_interval: Written<Duration>,
+    /// largest number of events
+    #[key(unset = "no limit", idle = ONE_EVENT)]
+    events: Written<u64>,
 }
 
 impl Kind for Incast {

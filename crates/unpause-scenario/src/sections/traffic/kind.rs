@@ -1,6 +1,7 @@
 //! What a kind of traffic says of itself, once.
 
 use std::ops::Range;
+use unpause_text::error::Checked;
 
 use unpause_sim::traffic::{FlowSettings, TrafficSpec};
 
@@ -8,10 +9,9 @@ use super::common::Common;
 use super::context::Context;
 use crate::text::document::{Table, read};
 use crate::text::keys::{Key, Keys, refuse};
-use unpause_text::error::Checked;
 
 /// A value of `kind`: its keys.
-pub(super) trait Kind: Keys<()> + 'static {
+pub(super) trait Kind: Keys<Params = ()> + 'static {
     /// As written in the file.
     const NAME: &'static str;
     /// What it sends; in Markdown.
@@ -50,7 +50,7 @@ impl TrafficKind {
             has_priorities: K::HAS_PRIORITIES,
             read: |table| {
                 let entry = table.span();
-                let keys: K = read(table, Common::NAMES)?;
+                let keys: K = read(table, &Common::names())?;
                 let spec: Spec = Box::new(move |flow, context| {
                     let spec = keys.spec(flow, context, entry)?;
                     refuse(keys.unread())?;

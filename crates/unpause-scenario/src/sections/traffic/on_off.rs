@@ -1,6 +1,10 @@
 //! Senders that pause.
 
+use serde_spanned::Spanned;
 use std::ops::Range;
+use unpause_text::error::Checked;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::Duration;
 
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
@@ -9,21 +13,25 @@ use super::arrivals::{stops_after_start, time};
 use super::context::Context;
 use super::kind::Kind;
 use crate::text::checks::positive;
-use crate::text::keys::keys;
-use unpause_text::error::Checked;
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::Duration;
+use crate::text::keys::{Keys, WithDefault, Written};
 
-keys! {
-    /// Its keys.
-    pub(super) OnOff at "traffic" for () {
-        ! from: NameList "senders";
-        ! to: NameList "the receiver, one host";
-        ! on: Duration "for how long they send";
-        ! off: Duration "for how long they then pause";
-        start: Duration = ["`\"0s\"`"] "when they first send";
-        stop: Duration = ["end of the run"] "when they stop";
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct OnOff {
+    /// senders
+    from: Spanned<NameList>,
+    /// the receiver, one host
+    to: Spanned<NameList>,
+    /// for how long they send
+    on: Spanned<Duration>,
+    /// for how long they then pause
+    off: Spanned<Duration>,
+    /// when they first send
+    start: WithDefault<Duration>,
+    /// when they stop
+    #[key(unset = "end of the run")]
+    stop: Written<Duration>,
 }
 
 impl Kind for OnOff {

@@ -1,6 +1,9 @@
 //! A permutation of hosts.
 
 use std::ops::Range;
+use unpause_text::error::Checked;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{Duration, Size};
 
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
@@ -8,20 +11,23 @@ use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
 use super::arrivals::time;
 use super::context::Context;
 use super::kind::Kind;
-use crate::text::keys::keys;
-use unpause_text::error::Checked;
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::{Duration, Size};
+use crate::text::keys::{Keys, WithDefault, Written};
 
-keys! {
-    /// Its keys.
-    pub(super) Permutation at "traffic" for () {
-        from: NameList = ["all hosts"] "hosts that each send a flow and receive one";
-        size: Size = ["endless"] "payload of each flow, above zero except over TCP; without it and `cdf`, flows last until the end of the run";
-        cdf: String = ["none"]
-            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
-        start: Duration = ["`\"0s\"`"] "when the flows start";
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct Permutation {
+    /// hosts that each send a flow and receive one
+    #[key(unset = "all hosts")]
+    from: Written<NameList>,
+    /// payload of each flow, above zero except over TCP; without it and `cdf`, flows last until the end of the run
+    #[key(unset = "endless")]
+    size: Written<Size>,
+    /// instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file
+    #[key(unset = "none")]
+    cdf: Written<String>,
+    /// when the flows start
+    start: WithDefault<Duration>,
 }
 
 impl Kind for Permutation {

@@ -1,6 +1,10 @@
 //! Random arrivals.
 
 use std::ops::Range;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::limits;
+use unpause_text::name_list::NameList;
+use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
@@ -11,11 +15,8 @@ use super::arrivals::{stops_after_start, time};
 use super::context::{Context, LoadBasis, LoadOf};
 use super::kind::Kind;
 use crate::text::checks::{both, positive};
-use crate::text::keys::keys;
-use unpause_text::error::{Checked, Problem};
-use unpause_text::limits;
-use unpause_text::name_list::NameList;
-use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
+use crate::text::keys::{Keys, WithDefault, Written};
+use crate::text::kind::OneOf;
 
 /// Why what is said of a load has no effect.
 const NO_LOAD: (&str, &str) = (
@@ -23,32 +24,51 @@ const NO_LOAD: (&str, &str) = (
     "remove it, or set the amount of traffic with `load`",
 );
 
-keys! {
-    /// Its keys.
-    pub(super) Poisson at "traffic" for () {
-        from: NameList = ["all hosts"] "senders";
-        to: NameList = ["all hosts"] "receivers";
-        permutation: bool = ["`false`"] "instead of `to`: each sender has one receiver for the whole run";
-        outside_leaf: bool = ["`false`"] "receivers are never behind the same switch as the sender";
-        size: Size = ["required, or `cdf`"] "payload of each flow, above zero except over TCP";
-        cdf: String = ["none"]
-            "instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file";
-        load: Ratio = ["required, or `rate` or `mean_interval`"] "amount of traffic, as a share of what links carry";
-        load_of: LoadOf = ["`\"senders\"`"]
-            "links of which `load` is a share: those of the senders, those of the receivers, or those from the senders' switches to \
-             other switches, as usual for leaf-spine fabrics"
-            idle NO_LOAD;
-        load_basis: LoadBasis = ["`\"payload\"`"]
-            "what takes that share: payload, or full frames with their headers, preamble and gap; ACKs and retransmissions are not \
-             included"
-            idle NO_LOAD;
-        rate: DataRate = ["none"] "instead of `load`: payload of all senders together";
-        mean_interval: Duration = ["none"] "instead of `load`: mean time between events";
-        synchronised: bool = ["`false`"] "in each event all senders start a flow, instead of a random one";
-        start: Duration = ["`\"0s\"`"] "time from which events are drawn";
-        stop: Duration = ["end of the run"] "no event starts from this time on";
-        flows: u64 = ["no limit"] "largest number of flows";
-    }
+/// Its keys.
+#[derive(Keys)]
+#[keys("traffic")]
+pub(super) struct Poisson {
+    /// senders
+    #[key(unset = "all hosts")]
+    from: Written<NameList>,
+    /// receivers
+    #[key(unset = "all hosts")]
+    to: Written<NameList>,
+    /// instead of `to`: each sender has one receiver for the whole run
+    permutation: WithDefault<bool>,
+    /// receivers are never behind the same switch as the sender
+    outside_leaf: WithDefault<bool>,
+    /// payload of each flow, above zero except over TCP
+    #[key(unset = "required, or `cdf`")]
+    size: Written<Size>,
+    /// instead of `size`: distribution from which each flow's size is drawn, a name from `unpause list` or the path of a file
+    #[key(unset = "none")]
+    cdf: Written<String>,
+    /// amount of traffic, as a share of what links carry
+    #[key(unset = "required, or `rate` or `mean_interval`")]
+    load: Written<Ratio>,
+    /// links of which `load` is a share: those of the senders, those of the receivers, or those from the senders' switches to other switches, as usual for leaf-spine fabrics
+    #[key(idle = NO_LOAD)]
+    load_of: WithDefault<OneOf<LoadOf>>,
+    /// what takes that share: payload, or full frames with their headers, preamble and gap; ACKs and retransmissions are not included
+    #[key(idle = NO_LOAD)]
+    load_basis: WithDefault<OneOf<LoadBasis>>,
+    /// instead of `load`: payload of all senders together
+    #[key(unset = "none")]
+    rate: Written<DataRate>,
+    /// instead of `load`: mean time between events
+    #[key(unset = "none")]
+    mean_interval: Written<Duration>,
+    /// in each event all senders start a flow, instead of a random one
+    synchronised: WithDefault<bool>,
+    /// time from which events are drawn
+    start: WithDefault<Duration>,
+    /// no event starts from this time on
+    #[key(unset = "end of the run")]
+    stop: Written<Duration>,
+    /// largest number of flows
+    #[key(unset = "no limit")]
+    flows: Written<u64>,
 }
 
 impl Kind for Poisson {
@@ -97,7 +117,7 @@ impl Kind for Poisson {
 
 impl Poisson {
     fn is_synchronised(&self) -> bool {
-        self.synchronised.value().copied().unwrap_or_default()
+        *self.synchronised.value()
     }
 
     fn receivers(&self, context: &Context<'_>) -> Checked<Receivers> {
@@ -138,9 +158,9 @@ impl Poisson {
         }
         within_limit(load)?;
         let capacity = context.capacity(&self.load_of, from, to)?;
-        let share = match self.load_basis.value() {
-            None | Some(LoadBasis::Payload) => 1.0,
-            Some(LoadBasis::Wire) => context.payload_share(transport),
+        let share = match self.load_basis.value().0 {
+            LoadBasis::Payload => 1.0,
+            LoadBasis::Wire => context.payload_share(transport),
         };
         Ok(load.get_ref().as_f64() * share * capacity)
     }
