@@ -79,10 +79,12 @@ pub(crate) fn cbfc(file: &Link) -> Option<CbfcConfig> {
     if file.flow_control.value().0 == FlowControl::Pfc {
         return None;
     }
-    let mut params = Params::default();
     // The simulator refuses values that do not fit.
-    params.credit_bytes = file.credit_size.value().0.try_into().unwrap_or(u16::MAX);
-    params.update_spacing_bytes = file.update_spacing.value().0.try_into().unwrap_or(u32::MAX);
+    let params = Params {
+        credit_bytes: file.credit_size.value().0.try_into().unwrap_or(u16::MAX),
+        update_spacing_bytes: file.update_spacing.value().0.try_into().unwrap_or(u32::MAX),
+        ..Params::default()
+    };
     Some(CbfcConfig {
         params: credits::Config::Cbfc(params),
         buffer_bytes: file.credit_buffer.value().map(|it| it.0),
