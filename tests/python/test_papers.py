@@ -35,7 +35,8 @@ def test_a_paper_names_itself_and_scenarios_that_are_there() -> None:
         assert set(stated) <= {"name", "experiment", "figure", "headline"}, paper
         assert stated["name"], paper
         for experiment in stated["experiment"]:
-            assert (folder / "scenarios" / experiment["scenario"]).is_file(), paper
+            file = experiment.get("scenario", f"{experiment['id'].lower()}.toml")
+            assert (folder / "scenarios" / file).is_file(), paper
 
 
 def test_headlines_are_carried_by_claims_that_are_there() -> None:

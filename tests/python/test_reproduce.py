@@ -66,6 +66,19 @@ def test_every_experiment_is_valid_in_both_versions() -> None:
         assert set(asked["claims"]) <= known, experiment
 
 
+def test_a_version_can_be_that_of_an_earlier_experiment(tmp_path: Path) -> None:
+    stated = [
+        {"id": "F1", "quick": {"seed": 2}, "scenario": "a.toml"},
+        {"id": "F2", "quick": "F1"},
+        {"id": "F3", "quick": "F2", "full": {"seed": 3}},
+    ]
+    found = reproduce._experiments(stated, tmp_path)
+    assert [e.quick for e in found] == [{"seed": 2}] * 3
+    assert [e.scenario.name for e in found] == ["a.toml", "f2.toml", "f3.toml"]
+    with pytest.raises(reproduce.ReproduceError, match="F2: quick: no experiment 'F1' before"):
+        reproduce._experiments(stated[1:], tmp_path)
+
+
 def test_a_figure_selects_its_experiments() -> None:
     assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-64kb"]
     assert [e.id for e in reproduce.select("pcn/f2")[1]] == [

@@ -43,19 +43,41 @@ def papers() -> dict[str, list[Experiment]]:
         ReproduceError: the file that lists them is not TOML.
     """
     return {
-        paper: [
+        paper: _experiments(_stated(paper, folder)["experiment"], folder / "scenarios")
+        for paper, folder in rooms.folders().items()
+    }
+
+
+def _experiments(stated: Sequence[Mapping[str, Any]], scenarios: Path) -> list[Experiment]:
+    """The experiments of a paper.
+
+    By default the scenario has the experiment's name. A version can be the name of an earlier
+    experiment that has the same one.
+    """
+    versions: dict[str, Mapping[str, Any]] = {}
+
+    def version(of: Mapping[str, Any], which: str) -> dict[str, Any]:
+        wanted = of.get(which, {})
+        if not isinstance(wanted, str):
+            return dict(wanted)
+        if wanted not in versions:
+            raise ReproduceError(f"{of['id']}: {which}: no experiment {wanted!r} before this one")
+        return version(versions[wanted], which)
+
+    experiments = []
+    for e in stated:
+        experiments.append(
             Experiment(
                 e["id"],
-                folder / "scenarios" / e["scenario"],
-                e.get("quick", {}),
-                e.get("full", {}),
+                scenarios / e.get("scenario", f"{e['id'].lower()}.toml"),
+                version(e, "quick"),
+                version(e, "full"),
                 e.get("core_s", 0.0),
                 e.get("deterministic", False),
             )
-            for e in _stated(paper, folder)["experiment"]
-        ]
-        for paper, folder in rooms.folders().items()
-    }
+        )
+        versions[e["id"]] = e
+    return experiments
 
 
 def _stated(paper: str, folder: Path) -> dict[str, Any]:
