@@ -11,7 +11,7 @@ use crate::engine::heap::Heap;
 use crate::engine::log::Log;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::link::pause::PendingPause;
+use crate::link::pause::{PendingPause, Place};
 use crate::outcome::causes::Expiry;
 use crate::outcome::results::PortRecord;
 use crate::plan::Plan;
@@ -30,12 +30,12 @@ impl Host {
         if plan.config.host.ignores_pause.contains(&self.machine.id) {
             return;
         }
-        for class in 0..plan.classes.count() as u8 {
+        for class in 0..self.machine.nics.nic().classes.len() as u8 {
             if reaction.priorities >> plan.classes.priority(class) & 1 == 1 {
                 let machine = &mut self.machine;
                 let number = machine.nics.number();
                 let nic = machine.nics.nic_mut();
-                let place = nic.place(class, plan);
+                let place = Place::of((machine.id, number), class, plan);
                 let pause = &mut nic.classes[class as usize].pause;
                 let since = pause.held_since();
                 let frame = (class, reaction.pause);
@@ -60,7 +60,7 @@ impl Host {
         let machine = &mut self.machine;
         let number = machine.nics.number();
         let nic = machine.nics.nic_mut();
-        let place = nic.place(class, plan);
+        let place = Place::of((machine.id, number), class, plan);
         let pause = &mut nic.classes[class as usize].pause;
         let since = pause.held_since();
         let effect = nic.end.on_expiry(now, class, pause, place, window.log);

@@ -48,7 +48,7 @@ pub struct Receivers {
 pub struct Completion {
     /// The number of the next packet.
     expected: u32,
-    /// What the notification point asks for: it is sent if the receiver stays.
+    /// A notification of the notification point, which is sent if the receiver stays.
     notification: Option<Notification>,
 }
 

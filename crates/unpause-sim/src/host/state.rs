@@ -65,7 +65,7 @@ pub struct Host {
     pub(super) senders: Senders,
     #[show(nested)]
     pub(super) machine: Machine,
-    // What few packets touch.
+    // Fields that few packets touch.
     /// Packets that are delayed, by the payload of their timer.
     #[show(refuse_if = !delayed.is_empty())]
     pub(super) delayed: Slab<Packet>,

@@ -1,7 +1,7 @@
 //! Jobs: ranks that compute and exchange messages, step by step.
 //!
 //! A job is what [`Config::jobs`](crate::config::Config::jobs) says of it. Each of its ranks stands at a host and runs on
-//! its own (`host/job_steps.rs`): what a rank does next depends on what its own host has seen, never on another host. So jobs
+//! its own (`host/ranks/steps.rs`): what a rank does next depends on what its own host has seen, never on another host. So jobs
 //! need no more lookahead than flows, and results do not depend on the number of threads.
 //!
 //! - [`collective`]: what a rank sends and receives in each step of a collective operation;

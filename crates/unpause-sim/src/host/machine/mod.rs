@@ -1,4 +1,4 @@
-//! What all flows of a host share.
+//! The part of a host that all of its flows share.
 
 pub mod agenda;
 pub mod nics;
@@ -19,7 +19,7 @@ use crate::traffic::{Ending, FlowSpec};
 use agenda::Agenda;
 use nics::Nics;
 
-/// What all flows of a host share: its NICs, its timers, its rare events and its random numbers. It knows of no flow.
+/// The part of a host that all of its flows share: NICs, timers, rare events and random numbers. It knows of no flow.
 ///
 /// [`Host`](super::Host) hands it to its senders, receivers, TCP connections and ranks whenever one of them has an event. They may
 /// assume that the [NIC at hand](Nics::nic) is the one that the event is about. For a part that is about another NIC, they call
@@ -40,7 +40,7 @@ pub struct Machine {
     pub timers: Heap,
     #[show(nested)]
     pub nics: Nics,
-    // What few packets touch.
+    // Fields that few packets touch.
     #[show(nested)]
     pub agenda: Agenda,
     #[show(by = rng::show(rng, visitor))]

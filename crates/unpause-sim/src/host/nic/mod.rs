@@ -488,7 +488,7 @@ impl Nic {
     }
 }
 
-/// What a class has sent.
+/// Packets and bytes that a class has sent.
 #[derive(Clone, Copy, Debug, Default, Show)]
 pub struct Counters {
     #[show(total)]

@@ -17,7 +17,7 @@ use crate::engine::log::Log;
 use crate::engine::window::Window;
 use crate::fabric::packet::{ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
 
-/// What follows from feedback.
+/// The consequence of feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum After {

@@ -57,7 +57,7 @@ pub struct Senders {
     /// The state of selective repeat, if that is used.
     #[show(refuse_if = selective.is_some())]
     pub selective: Option<Box<Selective>>,
-    // What few packets touch.
+    // Fields that few packets touch.
     /// Timeouts in a row, where they are limited.
     #[show(refuse_if = retries.is_some())]
     retries: Option<Box<Retries>>,
@@ -81,7 +81,7 @@ fn arm(timers: &mut Heap, sender: &mut Sender, slot: u32) {
     }
 }
 
-/// What a flow has to send except lost packets, at a port with this many flows in turn.
+/// All that a flow has to send except lost packets, at a port with this many flows in turn.
 fn demand(sender: &Sender, flows: usize) -> Demand {
     let packet = u64::from(sender.packet_bytes);
     let unsent = sender.recovery.unsent();
