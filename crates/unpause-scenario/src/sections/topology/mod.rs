@@ -1,6 +1,6 @@
 //! `[topology]`: a file for each builder.
 //!
-//! A builder is a struct of its keys (`fields!`) with a `build` method. Hosts come first, then switches, each kind in
+//! A builder is a struct of its keys (`#[derive(Keys)]`) with a `build` method. Hosts come first, then switches, each kind in
 //! order of its number; a node's ports are in order of the links built. Every result has been
 //! [validated](unpause_import::fabric::topology::Topology::validate).
 
