@@ -4,5 +4,5 @@ import sys
 
 from tests.pipeline.many import main
 
-# What processes of a pool are given must be of a module that they can import.
+# Arguments of pool processes must be of a module that they can import.
 sys.exit(main())

@@ -1,4 +1,4 @@
-"""What the tables of a run say, computed row by row, with nothing of what unpause writes from."""
+"""Facts from the tables of a run, computed row by row, without the code that unpause uses."""
 
 from __future__ import annotations
 

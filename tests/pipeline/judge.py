@@ -24,7 +24,7 @@ _TITLES = {
 
 
 def judged(result: Result, said: Said) -> Iterator[str]:
-    """What is wrong, one sentence each."""
+    """The faults, one sentence each."""
     first = True
     for scheme in result.schemes:
         runs = result.runs_of(scheme)
@@ -151,7 +151,7 @@ def _of_table_victims(facts: Facts) -> Iterator[str]:
         flow = flow_of(facts, row["flow_id"])
         place = row["root_node"], row["root_peer"]
         if place in nics and row["root_peer"] is not None:
-            # What comes by one NIC of several crosses its link toward the host.
+            # Packets by one NIC of several cross its link toward the host.
             place = row["root_peer"], row["root_node"]
         if facts.must_cross(flow["src"], flow["dst"], place) and row["root_peer"] is not None:
             yield f"flow {row['flow_id']} is a victim of {place}, which it has to cross"

@@ -33,7 +33,7 @@ _WIDE = 100_000
 
 @dataclass
 class Said:
-    """What was said of a result.
+    """The texts about a result.
 
     Attributes:
         sentences: By scheme.
@@ -66,7 +66,7 @@ def _guarded(said: Said, what: str) -> Iterator[None]:
 
 
 def told(result: Result) -> Said:
-    """What is said without a file."""
+    """Texts that no file has."""
     said = Said()
     with _guarded(said, "sentences"):
         said.sentences = dict(sentences.of_result(result))
@@ -101,7 +101,7 @@ def strict(text: str) -> Any:
 
 
 def of_page(html: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What a page has before any run, and the JSON of each run."""
+    """The part of a page before any run, and the JSON of each run."""
     about = re.search(r'<script[^>]*id="about"[^>]*>(.*?)</script>', html, re.S)
     assert about is not None, "no data in the page"
     frames = []

@@ -22,7 +22,7 @@ KINDS = (
     "headroom",
 )
 
-#: What the schemes of plants add to PFC, by turns.
+#: Additions of the schemes of plants to PFC, by turns.
 SCHEMES: dict[str, dict[str, Any]] = {
     "PFC": {},
     "PFC+DCQCN": {"congestion_control": "dcqcn"},

@@ -32,7 +32,7 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """What a shell runs in the background ignores SIGINT, children included; some tests send it."""
+    """Undo that background processes of a shell ignore SIGINT, as children do; some tests send it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -85,7 +85,7 @@ class Builder:
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schema.TABLES}
         self.swept: list[str] = []
         self.source = 'title = "Made by hand"\n'
-        # What is made by hand is not random.
+        # Tables made by hand are not random.
         self.manifest: dict[str, Any] = {"warnings": [], "seeds_alike": [1, 2]}
 
     def add(self, table: str, **row: Any) -> None:

@@ -66,7 +66,7 @@ WRITTEN = {
     "sweep-report": [*_PAGES, "sweep.csv", "figures"],
     "sweep-export": ["csv", "csv/sweep.csv"],
 }
-#: What is read as text or as a table: damage within it is found.
+#: Files that are read as text or as a table: damage within them is found.
 READ = {"manifest.json", "scenario.toml", "sweep.json", "sweep.parquet"} | {
     f"{table}.parquet" for table in TABLES
 }
@@ -74,7 +74,7 @@ READ = {"manifest.json", "scenario.toml", "sweep.json", "sweep.parquet"} | {
 
 @dataclass(frozen=True)
 class Told:
-    """What became of a command.
+    """The outcome of a command.
 
     Attributes:
         damage: Kind of damage and name.
@@ -135,7 +135,7 @@ KINDS: dict[str, Callable[[Path, Path], None]] = {
 
 
 def state(folder: Path) -> dict[str, bytes]:
-    """What is in a folder, by path; of what is no plain file only that it is there."""
+    """The content of a folder by path; for anything but plain files only their presence."""
     return {
         str(it.relative_to(folder)): it.read_bytes() if it.is_file() else b""
         for it in sorted(folder.rglob("*"))
@@ -189,7 +189,7 @@ def _view(directory: Path) -> int:
 
 @contextmanager
 def _into(file: BinaryIO) -> Iterator[None]:
-    """What the process prints goes to a file."""
+    """Redirect the output of the process to a file."""
     sys.stdout.flush()
     kept = [os.dup(1), os.dup(2)]
     try:

@@ -33,7 +33,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Answer:
-    """What ``explain`` made of one.
+    """The answer of ``explain`` to one.
 
     Attributes:
         named: Whether the tree with most harm has the right root and kind.

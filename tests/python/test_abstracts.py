@@ -1,4 +1,4 @@
-"""What the abstracts of IRN and DCQCN state, on smaller scenarios, and the figures of it."""
+"""Statements of the abstracts of IRN and DCQCN on smaller scenarios, and their figures."""
 
 from __future__ import annotations
 

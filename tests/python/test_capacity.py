@@ -1,4 +1,4 @@
-"""What a link could have carried where its rate changes."""
+"""The capacity of a link whose rate changes."""
 
 from __future__ import annotations
 

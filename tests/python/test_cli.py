@@ -30,7 +30,7 @@ def start(arguments: list[str], place: Path, before: str = "") -> subprocess.Pop
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What runs in the background may ignore SIGINT.
+        # Background processes may ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
@@ -230,5 +230,5 @@ def test_a_report_imports_no_pandas(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert {"pyarrow", "matplotlib"} <= imported
-    # What was refused is in the list as well: pandas itself, but nothing of it.
+    # The list has refused modules as well: pandas itself, but nothing within it.
     assert not {"pandas._libs", "scipy"} & imported

@@ -1,4 +1,4 @@
-"""What is said of connections of jobs, which are idle while their ranks compute."""
+"""Connections of jobs, which are idle while their ranks compute, in explanations."""
 
 from __future__ import annotations
 

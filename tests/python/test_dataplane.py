@@ -314,7 +314,7 @@ def test_a_program_is_built_with_its_entries_and_a_manifest(tmp_path: Path) -> N
     for program in PROGRAMS:
         sequence(tmp_path, program, packets=1)
         assert (tmp_path / program / f"{program}.spec").read_bytes() == spec(program).read_bytes()
-        # What the reader is tried with is what is built today.
+        # The files for the reader are those that are built today.
         assert (tmp_path / program / "entries.txt").read_bytes() == entries(program).read_bytes()
         assert (tmp_path / program / "manifest.json").is_file()
 

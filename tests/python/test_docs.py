@@ -1,4 +1,4 @@
-"""What the documents say is true: examples run, columns and keys are those of the code."""
+"""The documents are true: examples run, columns and keys are those of the code."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _text(function: Callable[..., object]) -> str:
 
 
 def _keys(function: Callable[..., object], measured: int = 1) -> str:
-    """What an entry states: all parameters but the first, `measured`."""
+    """The keys of an entry: all parameters but the first, `measured`."""
     return ", ".join(f"`{name}`" for name in [*inspect.signature(function).parameters][measured:])
 
 

@@ -43,7 +43,7 @@ PHRASES = {
 }
 
 #: The same for comments, docstrings and names of tests; it grows as sources are swept.
-IN_SOURCES = PHRASES
+IN_SOURCES = PHRASES | {r"(?:^|¶ )What ": "say what the thing is: The …"}
 
 DOCUMENTS = [
     "*.md",

@@ -257,7 +257,7 @@ def test_claims_stand_with_their_verdicts(
 
 
 def about(html: str) -> dict[str, Any]:
-    """What a page says before its runs."""
+    """The data of a page before its runs."""
     data = re.search(r'<script id="about" type="application/json">(.*?)</script>', html, re.S)
     assert data
     return json.loads(data[1])

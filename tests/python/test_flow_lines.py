@@ -1,4 +1,4 @@
-"""What ``explain --flow`` says of flows that are neither victims nor named at a root."""
+"""``explain --flow`` for flows that are neither victims nor named at a root."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def crossbar(name: str, input_buffer: str) -> str:
     return model(name, f'input_buffer = "{input_buffer}"') + '\n[pfc]\nxoff = "50KB"'
 
 
-#: What is advised, where it is, what changes when it is followed, and what that makes less.
+#: Advice, its place, the change that follows it, and the measure that falls.
 LOSSES = [
     (
         "[pfc] headroom_delays (1) is too small: remove it",

@@ -1,4 +1,4 @@
-"""What is said of paths in a dragonfly holds for the packets of a run."""
+"""Statements about paths in a dragonfly hold for the packets of a run."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(folder: Path, command: str) -> list[hostile.Told]:
-    """What became of a command over each damage; fails with the damage over which it hangs."""
+    """The outcome of a command over each damage; fails with the damage over which it hangs."""
     words = [sys.executable, hostile.__file__, str(folder), command]
     done = subprocess.run(words, capture_output=True, text=True, timeout=_FOR_EVER, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -78,7 +78,7 @@ def told(folder: Path, command: str) -> list[hostile.Told]:
 
 
 def timeless(text: str) -> str:
-    """What was printed, without how long it took and what was run again."""
+    """The output without durations and counts of kept runs."""
     return re.sub(r"in [0-9.]+ m?s(, \d+ of them kept from earlier)?", "in a moment", text)
 
 

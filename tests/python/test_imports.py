@@ -54,7 +54,7 @@ FLOWS = flows("0 4 3 200 3000 0.001", "1 4 3 200 3000 0.001")
 
 
 class Told(NamedTuple):
-    """What a command printed, and with what code it ended."""
+    """The output of a command and its exit code."""
 
     code: int
     text: str

@@ -1,4 +1,4 @@
-"""What commands replace in Matplotlib changes no figure."""
+"""Replacements of commands in Matplotlib change no figure."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_pool_is_exhausted_before_the_headroom_of_a_port() -> None:
         _, said, advised = _told(pfc=pfc, last=5, size="100KB")
         assert said.startswith("The headroom pool was exhausted before the headroom of S0->H")
         assert advised.startswith("[pfc] headroom_pool (30KB) was exhausted: raise it, or remove")
-    # What is advised helps.
+    # The advice helps.
     text = SCENARIO.format(pfc='headroom = "30KB"', host="", last=5, size="100KB")
     ports = unpause.run(text, progress=False).tables["ports"].to_pylist()
     assert not any(it["headroom_dropped_packets"] for it in ports)

@@ -102,7 +102,7 @@ def test_a_storm_of_all_nics_has_a_tree_for_each() -> None:
     [run] = _storm('node = "H1"').runs_of("PFC")
     trees = causes.of_run(run)
     assert {it.root for it in trees} == {Egress("H1", "S1"), Egress("H1", "S2")}
-    # What does not come by the one comes by the other.
+    # A packet comes by either NIC.
     [first, second] = [{it.traffic for it in tree.victims} for tree in trees]
     assert not first & second
 

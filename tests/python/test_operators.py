@@ -112,7 +112,7 @@ def test_where_dynamic_thresholds_stop_four_ports(shift: int) -> None:
     result, run = run_of(scenario)
     for host in ("H1", "H2", "H3", "H4"):
         held = port(run, "S0", host)["max_ingress_bytes"]
-        # What was in flight, and a frame that was started.
+        # Bytes in flight, and a frame that was started.
         assert threshold < held < threshold + 7_160, host
     assert all(row["dropped_packets"] == 0 for row in rows(run, "ports"))
     assert 4 * threshold < port(run, "S0", "H0")["max_queue_bytes"] < 4 * (threshold + 7_160)

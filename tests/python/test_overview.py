@@ -327,7 +327,7 @@ def test_the_table_fits_80_columns(innocent: unpause.Result) -> None:
     assert max(map(len, textual.overview(found, 80).splitlines())) <= 80
     narrow = textual.overview(found, 44).splitlines()
     assert max(map(len, narrow)) <= 44
-    # What has no room stands below, under the same names.
+    # Columns without room are below, under the same names.
     assert sum(line.startswith("PFC+PCN") for line in narrow) >= 2
     assert all(any(head[1] in line for line in narrow) for head in found.heads)
 

@@ -39,7 +39,7 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for key, value in attrs:
             if key in ("src", "href") and value and not value.startswith(("#", "data:")):
-                # What a click leads to is not loaded.
+                # The target of a click is not loaded.
                 (self.leads_to if tag == "a" else self.loads).append(value)
             if tag == "img" and key == "src" and value:
                 self.pictures.append(value)

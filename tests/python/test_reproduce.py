@@ -219,7 +219,7 @@ def test_a_reproduction_that_crashed_before_its_page_is_resumed(
     assert {it.name for it in out.iterdir()} - {".unpause"} == {"f5"}
     assert reproduce.main(["pcn", "--out", str(out)]) == 0
     assert (out / "index.html").is_file()
-    # What is somebody's own is left alone, also beside such a result.
+    # Files of the user are kept, also beside such a result.
     mixed = tmp_path / "mixed"
     mixed.mkdir()
     (out / "f5").rename(mixed / "f5")

@@ -92,7 +92,7 @@ def test_a_storm_is_told_with_its_victims(
 
 
 def advice(source: str, scheme: str) -> str:
-    """What is advised about the tree whose root is the NIC of H2, in a run of `source`."""
+    """Advice about the tree whose root is the NIC of H2, in a run of `source`."""
     result = unpause.run(source, progress=False)
     run = result.runs_of(scheme)[0]
     [tree] = [it for it in causes.of_run(run) if it.root.node == "H2" and it.kind == "nic"]

@@ -1,4 +1,4 @@
-"""What a run comes to, of runs whose answer is computed by hand; and the sentences."""
+"""The story of runs whose answer is computed by hand, and its sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep says of jobs."""
+"""Statistics of jobs in a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make testbed-dpdk` reads and how it judges; the programs themselves need root and DPDK."""
+"""Input and verdicts of `make testbed-dpdk`; the programs themselves need root and DPDK."""
 
 import sys
 from dataclasses import replace

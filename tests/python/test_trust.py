@@ -323,7 +323,7 @@ def test_a_flipped_byte_of_a_manifest_is_noticed(out: Path) -> None:
             with pytest.raises(ResultError, match=r"manifest\.json: damaged"):
                 unpause.load(out)
         else:
-            # What hides the digest changes nothing else.
+            # Hiding the digest changes nothing else.
             assert without_digest(out) in (None, without)
 
 

@@ -22,7 +22,7 @@ SAVED = re.compile(r"Save this as `([\w.-]+)`:\s*\Z")
 
 
 def run(line: str, place: Path) -> str:
-    """What a command says on both streams; it has to succeed."""
+    """The output of a command on both streams; it has to succeed."""
     program, *arguments = shlex.split(line, comments=True)
     assert program in ("unpause", "python"), line
     module = ["-m", "unpause.cli"] if program == "unpause" else []

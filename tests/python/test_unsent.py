@@ -1,4 +1,4 @@
-"""What a victim's host did not send is at most what it could have sent."""
+"""Unsent bytes of a victim's host are at most those that it could have sent."""
 
 from __future__ import annotations
 

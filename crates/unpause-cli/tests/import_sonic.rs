@@ -292,7 +292,7 @@ fn the_document_says_what_the_program_says() {
         .collect();
     let said: Vec<&str> = said.lines().map(str::trim_end).collect();
     let document = include_str!("../../../docs/operators.md");
-    // What runs show is a test of the Python package: it draws the report.
+    // The Python package tests the reports of these runs.
     let steps = document.split("```sh\n").skip(1);
     let steps = steps.filter(|step| {
         let commands = step.split("```").next().unwrap();

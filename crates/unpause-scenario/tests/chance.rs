@@ -1,4 +1,4 @@
-//! What chance decides: seeds that change nothing, and flows that nanoseconds of phase decide about.
+//! Effects of chance: seeds that change nothing, and flows that nanoseconds of phase decide about.
 
 use std::path::Path;
 

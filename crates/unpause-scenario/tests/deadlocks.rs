@@ -146,7 +146,7 @@ fn a_dragonfly_has_cycles_whichever_its_routing() {
         let help = warning.help.as_deref().unwrap_or_default();
         assert!(help.starts_with("in a dragonfly, paths over several groups have such cycles"));
     }
-    // What the help says.
+    // As the help advises.
     let lossy = DRAGONFLY.replace("BALANCING", "valiant\"\nlossless = []\n#")
         + "[scheme.set]\n\"switch.trimming.size\" = \"64B\"\n";
     let lossy = lossy.replace(

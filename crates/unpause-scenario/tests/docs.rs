@@ -15,7 +15,7 @@ use unpause_scenario::{
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const END: &str = "<!-- end -->";
 
-/// What stands after `<!-- made: WHAT -->`.
+/// The text after `<!-- made: WHAT -->`.
 fn made(what: &str) -> String {
     match what.split_once(' ') {
         Some(("columns", table)) => columns(table),
@@ -59,7 +59,7 @@ fn columns(table: &str) -> String {
     text
 }
 
-/// What holds if a key is not written, in Markdown.
+/// The value of a key that is not written, in Markdown.
 fn default(key: &Key) -> String {
     let value = match &key.default {
         KeyDefault::Required => return "required".to_owned(),
@@ -139,7 +139,7 @@ fn keys(scheme: &str) -> String {
     })
 }
 
-/// What there is for RoCE, then window laws of TCP; those with parameters are links to their sections.
+/// Laws of RoCE, then window laws of TCP; those with parameters are links to their sections.
 fn congestion_controls() -> String {
     let mut text = String::from("| value | of | what |\n|---|---|---|\n");
     for law in CONGESTION_CONTROLS {

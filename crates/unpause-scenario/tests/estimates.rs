@@ -1,4 +1,4 @@
-//! What runs are expected to take, against what they take.
+//! Estimated against measured costs of runs.
 
 use std::path::Path;
 

@@ -85,7 +85,7 @@ fn flows_that_would_start_after_the_end_are_named() {
     );
 }
 
-/// What is said of the file with one text in place of another.
+/// The error about the file with one text in place of another.
 fn refused(old: &str, new: &str) -> String {
     assert!(FILE.contains(old), "{old}");
     parse(&FILE.replace(old, new))

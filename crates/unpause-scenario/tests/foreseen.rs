@@ -1,4 +1,4 @@
-//! What `validate` warns of before anything runs: settings that cannot act, each beside one that can.
+//! Warnings of `validate` before anything runs: settings that cannot act, each beside one that can.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ size = "10KB"
 TRAFFIC
 "#;
 
-/// What a scheme of DCQCN says of its thresholds, unless a test says something else.
+/// Thresholds of DCQCN, unless a test sets others.
 const THRESHOLDS: &str = "dcqcn = { kmin = \"5KB\", kmax = \"200KB\" }";
 
 /// The fabric with some lines filled in; those that are not stay empty.
@@ -186,7 +186,7 @@ fn a_buffer_that_is_full_before_every_port_has_sent_pause() {
     assert_eq!(warnings(&[("SWITCH", &switch("4MB"))]), []);
 }
 
-/// What is in force where buffers are looked at decides, not what the file has for all switches.
+/// The settings of the switch at hand decide, not those of the file for all switches.
 #[test]
 fn overrides_decide_what_is_reported_of_buffers() {
     let own = |keys: &str| format!("\n[[override]]\nswitches = \"S*\"\n{keys}\n");

@@ -17,7 +17,7 @@ const FLOWS: &str = "6
 1 3 3 100 3000000 2.040001000
 ";
 
-/// What its `run.py` writes for a NIC of 25 Gb/s, but for what depends on the scheme.
+/// The configuration of its `run.py` for a NIC of 25 Gb/s, without keys that depend on the scheme.
 const CONFIG: &str = "ENABLE_QCN 1
 USE_DYNAMIC_PFC_THRESHOLD 1
 PACKET_PAYLOAD_SIZE 1000
@@ -294,7 +294,7 @@ fn traced(record: &[u8]) -> String {
     format!("{of} A 0x{flags:02X} {pg} {next} {time} {size}")
 }
 
-/// What law and switches do where nothing is drawn by chance: thresholds for marks are one. HPCC's simulator wrote
+/// Law and switches without chance: both thresholds for marks are equal. HPCC's simulator wrote
 /// the files of `tests/data/hpcc/shared` with picoseconds instead of nanoseconds and PFC frames of 64 B. They hold
 /// FCTs, and PAUSEs, up to an instant at which two events of one time come in another order there.
 fn assert_same_as_there(own: &str, fct: &str, pfc: &str) {

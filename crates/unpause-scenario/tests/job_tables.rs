@@ -136,7 +136,7 @@ fn each_operation_has_its_factor() {
     ));
     let table = outcome(&text, 1).tables.collectives;
     assert_eq!(bytes(&table, "size_bytes"), [3_000]);
-    // What a rank keeps for itself is on no link; all else is.
+    // The part that a rank keeps for itself is on no link; all else is.
     let kept = on_a_star(
         "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = [\"5MB\", \"3KB\", \"1KB\", \"0B\"]",
     );

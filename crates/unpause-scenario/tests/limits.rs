@@ -1,4 +1,4 @@
-//! What limits leave possible.
+//! Scenarios at their limits.
 
 use std::path::Path;
 

@@ -47,7 +47,7 @@ fn errors_of_links_are_told() {
     assert!(losses.num_rows() > 0);
 }
 
-/// What a topology file of HPCC says of errors holds until an event says otherwise.
+/// Error rates of a topology file of HPCC hold until an event changes them.
 #[test]
 fn errors_of_topology_files_hold_until_an_event() {
     let folder = tempfile::tempdir().unwrap();

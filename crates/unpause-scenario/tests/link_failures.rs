@@ -30,7 +30,7 @@ fn event(at: &str, link: &str, what: &str) -> String {
     format!("[[event]]\nat = \"{at}\"\nlink = \"{link}\"\nkind = {what}\n")
 }
 
-/// What is said of links, without how much was lost.
+/// Warnings about links, without how much was lost.
 fn said(events: &str, kind: &str) -> Vec<String> {
     let outcome = run(&format!("{SCENARIO}{events}"));
     let all = messages(&outcome).into_iter();

@@ -67,7 +67,7 @@ fn one_mistake_is_told_as_one() {
     );
 }
 
-/// What is said of a text, a line for each mistake.
+/// The errors in a text, a line each.
 fn told(text: &str) -> Vec<String> {
     let all = Scenario::parse_all(text, Path::new("mine.toml")).expect_err("it has mistakes");
     let place = |it: &unpause_scenario::Error| it.location().map(|(_, line, _)| line);

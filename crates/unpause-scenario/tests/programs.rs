@@ -266,7 +266,7 @@ fn what_a_matrix_of_htsim_cannot_say_is_refused_with_its_line() {
     insta::assert_snapshot!(said);
 }
 
-/// What messages go over, and when they count: with a message at a time between two ranks, another connection for each costs
+/// Connections of messages, and when a message counts: with a message at a time between two ranks, another connection for each costs
 /// nothing, and the way of an ACK costs each step as much.
 #[test]
 fn messages_may_have_connections_of_their_own_and_wait_for_acks() {

@@ -109,7 +109,7 @@ fn tables_are_those_of_the_same_flows() {
     assert_eq!(tables.flows.num_rows(), 6);
 }
 
-/// What is written is a result like any other.
+/// A written session is a result like any other.
 #[test]
 fn results_can_be_written() {
     let folder = tempfile::tempdir().expect("a folder");

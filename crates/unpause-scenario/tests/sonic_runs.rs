@@ -38,7 +38,7 @@ fn read(text: &str) -> ConfigDb {
     unpause_sonic::parse(text.as_bytes().to_vec(), Path::new("leaf0.json")).unwrap()
 }
 
-/// What the simulator's links need: two frames, a PAUSE, the cable both ways.
+/// Headroom that the simulator's links need: two frames, a PAUSE, the cable both ways.
 fn need(cable: &Cable) -> Vec<Need> {
     let of_cable = (cable.mbps as f64 / 8000.0 * 10.0 * cable.metres) as u64;
     vec![Need {

@@ -243,7 +243,7 @@ fn after_a_timeout_a_flow_goes_on_though_its_acks_were_lost() {
     assert_eq!(Summary::of(&outcome.tables)[0].flows_completed, 1);
 }
 
-/// What is lost here is a packet that is sent again, and no ACK: receivers that report gaps again recover without a timeout.
+/// A retransmitted packet is lost here, and no ACK: receivers that report gaps again recover without a timeout.
 #[test]
 fn a_resent_packet_that_is_lost_again_is_among_the_causes() {
     let source = r#"

@@ -167,7 +167,7 @@ fn laws_take_the_keys_of_tcp_and_their_own() {
     ));
 }
 
-/// What the ECN♯ authors' simulator does otherwise.
+/// Differences of the ECN♯ authors' simulator.
 #[test]
 fn growth_queue_and_end_of_connections_are_keys() {
     let tcp = |source: &str| scenario(source).runs()[0].config.host.tcp.clone();

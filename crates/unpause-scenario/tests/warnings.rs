@@ -236,7 +236,7 @@ from = "H0..H1"
 to = ["H2", "H3"]
 "#;
 
-/// What is said of storms with these keys of the watchdog: messages and hints.
+/// Messages and hints about storms with these keys of the watchdog.
 fn storms(keys: &str) -> Vec<String> {
     let file = STORM.replace("WATCHDOG", keys);
     let scenario = Scenario::parse(&file, Path::new("mine.toml"))

@@ -190,7 +190,7 @@ fn a_second_writer_is_warned_of_the_first() {
         said.contains(&format!("another unpause (process {}, since", first.id())),
         "{said}"
     );
-    // What was killed is in nobody's way.
+    // The killed run hinders no other.
     let third = unpause(
         place.path(),
         &["run", "two.toml", "--no-report", "-o", "out"],

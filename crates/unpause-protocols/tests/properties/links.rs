@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn whole_picoseconds_are_not_rounded(twos in 0_u32..16, fives in 0_u32..13, bytes in 0_u64..1_000_000) {
-        // What divides 8 x 10^12, and so is the time of a byte at a whole rate.
+        // A divisor of 8 x 10^12: the time of a byte at a whole rate.
         let ps = 2_u64.pow(twos) * 5_u64.pow(fives);
         let rate = Rate::of(1, Time::from_ps(ps));
         let speed = LinkSpeed::of(rate).expect("a rate of a link");

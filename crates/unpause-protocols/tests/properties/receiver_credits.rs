@@ -86,7 +86,7 @@ struct Model {
     senders: [Sender; FLOWS],
     flows: [Flow; FLOWS],
     pacer: Pacer,
-    /// What the receiver knows.
+    /// Packets that the receiver knows of.
     packets: u64,
     now: Time,
     /// When the first pull left and the units granted before the last one.

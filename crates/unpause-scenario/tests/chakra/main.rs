@@ -15,7 +15,7 @@ use unpause_scenario::Scenario;
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
 
-/// What runs with these traces beside it.
+/// Results of a job with these traces.
 fn results(traces: &[Vec<u8>], job: &str, threads: usize) -> Results {
     let place = tempfile::tempdir().expect("there is room");
     for (rank, bytes) in traces.iter().enumerate() {
@@ -163,7 +163,7 @@ fn what_has_no_effect_is_named() {
     assert_eq!((read.program.count(), read.program.bytes()), (6, 10));
 }
 
-/// What is said of a first trace beside a second that is good.
+/// The error about a first trace beside a second that is good.
 fn refused(first: Vec<u8>) -> String {
     let second = trace(&[Node::receive(3, (0, 1), 1000, 7)]);
     parse(vec![first, second]).expect_err("it is bad")

@@ -23,7 +23,7 @@ pub fn scenario(schemes: &[&str]) -> Scenario {
     Scenario::parse(&text(schemes), Path::new("one.toml")).expect("it is sound")
 }
 
-/// What it measures.
+/// Its result.
 pub fn outcome(schemes: &[&str], options: &Options) -> Outcome {
     execute(&scenario(schemes), options, &NoProgress).expect("it can be run")
 }

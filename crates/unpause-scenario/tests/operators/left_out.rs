@@ -1,4 +1,4 @@
-//! What `unpause import sonic` does not carry over: it is named, and nothing stands in the scenario in its place.
+//! Settings that `unpause import sonic` does not carry over are named, and nothing replaces them.
 
 use unpause_sonic::ConfigDb;
 

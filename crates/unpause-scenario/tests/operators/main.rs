@@ -1,4 +1,4 @@
-//! What operators set: switches that differ, hosts without PFC, NICs that send PAUSE, memory that is shared, NIC names of DCQCN.
+//! Settings of operators: switches that differ, hosts without PFC, NICs that send PAUSE, memory that is shared, NIC names of DCQCN.
 
 mod left_out;
 mod nics;
@@ -181,7 +181,7 @@ fn names_of_nics_say_the_same_as_those_of_the_paper() {
     assert_eq!(with("rpg_ai_rate = 20\nrpg_time_reset = 75"), with(&other));
 }
 
-/// What is refused, and what is said.
+/// Each refused setting with its message.
 #[test]
 fn mistakes_are_named() {
     let flow = "[[traffic]]\nname = \"f\"\nkind = \"flow\"\nfrom = \"H1\"\nto = \"H0\"\n";

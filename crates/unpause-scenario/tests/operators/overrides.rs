@@ -187,7 +187,7 @@ size = "2MB"
     );
 }
 
-/// What is refused, and what is said.
+/// Each refused setting with its message.
 #[test]
 fn mistakes_are_named() {
     for (own, said) in [

@@ -1,4 +1,4 @@
-//! What `unpause import sonic` makes of egress settings and maps, and what runs of it show.
+//! Egress settings and maps of `unpause import sonic`, and runs with them.
 
 use std::path::Path;
 
@@ -270,7 +270,7 @@ fn ports_have_the_headroom_of_their_cables() {
     );
 }
 
-/// What a scenario cannot express is named with its key: guaranteed rates are left out, shapers in packets and groups that ask
+/// A setting that a scenario cannot express is named with its key: guaranteed rates are left out, shapers in packets and groups that ask
 /// for PAUSE of another priority are refused.
 #[test]
 fn what_cannot_be_carried_over_is_named() {

@@ -61,7 +61,7 @@ fn what_held_the_bytes_is_told_to_the_byte() {
     assert!(results.victims.is_empty(), "all of them go there");
 }
 
-/// What its transmitter saw of a PAUSE came a link later than XOFF, or a frame more if the port was sending.
+/// The transmitter saw a PAUSE a link later than XOFF, or a frame more if the port was sending.
 #[test]
 fn every_pause_that_took_effect_has_its_cause() {
     let results = run(&incast());

@@ -75,7 +75,7 @@ fn fcts(results: &Results) -> (Time, Time) {
     (fcts().min().unwrap(), fcts().max().unwrap())
 }
 
-/// What flows speculate on at the start is trimmed, and little after that; they end together, and the link is busy but for the
+/// Speculative packets at the start are trimmed, and few later; the flows end together, and the link is busy but for the
 /// hundredth that the pacer leaves.
 #[test]
 fn an_incast_is_fair_and_loses_only_what_it_speculates_on() {

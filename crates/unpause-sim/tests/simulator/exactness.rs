@@ -160,7 +160,7 @@ fn flows_can_be_sampled_less_often_than_ports() {
     assert_eq!(coarse.port_series, every.port_series);
 }
 
-/// What happens at one instant in one switch has an order that follows from the fabric: arrivals by
+/// Events at one instant in one switch have an order that follows from the fabric: arrivals by
 /// port, then ports that become free.
 #[test]
 fn ties_are_broken_by_port() {
@@ -194,7 +194,7 @@ fn ties_are_broken_by_port() {
     );
 }
 
-/// What cannot be run is refused in words.
+/// Impossible configurations are refused with a message.
 #[test]
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));

@@ -35,7 +35,7 @@ fn each_node(config: &Config, exchange: &mut impl Exchange) -> Result<Results, E
     )
 }
 
-/// What goes wrong with batches.
+/// Faults in the exchange of batches.
 enum Fault {
     /// One data packet in this many is lost.
     Loses(u64),

@@ -137,7 +137,7 @@ fn a_burst_grows_a_congestion_tree() {
     }
 }
 
-/// What a burst does to the flows after it: nothing lasts.
+/// Effects of a burst on later flows: none lasts.
 #[test]
 fn rates_return_when_the_tree_is_gone() {
     let results = burst();

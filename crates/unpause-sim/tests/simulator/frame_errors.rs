@@ -264,7 +264,7 @@ fn nothing_is_skipped_while_there_are_errors() {
     assert!(run(&config) == exact);
 }
 
-/// What cannot be is refused.
+/// Impossible error models are refused.
 #[test]
 fn impossible_errors_are_refused() {
     let codewords = |interleave, codeword_errors| FrameErrors::Codewords {

@@ -108,7 +108,7 @@ fn lossy(shape: Shape, flows: Vec<FlowSpec>, balancing: Balancing) -> Config {
 /// Flows of each host.
 const FLOWS: u32 = 32;
 
-/// What share of their links' rate receivers get if each host sends at this percentage of it, in flows to hosts that `to` names,
+/// The share of their links' rate that receivers get if each host sends at this percentage of it, in flows to hosts that `to` names,
 /// and links that a packet crosses.
 fn throughput(percent: u64, balancing: Balancing, to: impl Fn(u32, u32) -> u32) -> (f64, f64) {
     let flows = (0..SHAPE.hosts()).flat_map(|src| (0..FLOWS).map(move |number| (src, number)));

@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(port(&results, 0, 1, LOSSLESS).pause_events, 1);
     }
 
-    /// What is in flight fills 3.9 frames beside the two of the formula: wherever in their frames
+    /// Bytes in flight fill 3.9 frames beside the two of the formula: wherever in their frames
     /// the ends are, in the worst case all is needed but a fraction of a frame.
     #[test]
     fn a_frame_less_is_not_enough_in_the_worst_case(phases in phases()) {

@@ -1,4 +1,4 @@
-//! What messages of jobs go over: connections that selective repeat repairs, connections for single messages, and receives
+//! Connections of messages of jobs: some that selective repeat repairs, connections for single messages, and receives
 //! that wait for ACKs.
 
 use unpause_protocols::congestion_control;
@@ -147,7 +147,7 @@ fn receives_that_wait_for_acknowledgements_take_a_round_trip() {
     );
 }
 
-/// What each message is, whatever it came over.
+/// The identity of each message, whatever its connection.
 fn contents(results: &Results) -> Vec<[u64; 8]> {
     let each = results.messages.iter().map(|it| {
         let place = [it.iteration, it.phase, it.step, it.channel, it.slice];

@@ -61,7 +61,7 @@ fn steps_of_rings_are_skipped() {
     assert!(skipped(&alone(unrecorded)) > 0.5);
 }
 
-/// What varies a step, as long as all are alike.
+/// Changes to all steps alike.
 #[test]
 fn steps_of_any_kind_are_skipped() {
     type Change = fn(&mut Job);

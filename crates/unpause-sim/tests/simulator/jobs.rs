@@ -97,7 +97,7 @@ pub fn ack() -> Time {
     ps((u64::from(host.ack_bytes) + u64::from(framing)) * 80)
 }
 
-/// What steps take, one after the other, of frames no smaller than an ACK. Before each but the first, a rank acknowledges the message that it has waited for.
+/// The time of steps in turn, of frames no smaller than an ACK. Before each but the first, a rank acknowledges the message that it has waited for.
 fn in_turn(steps: impl IntoIterator<Item = u64>) -> Time {
     let steps: Vec<Time> = steps.into_iter().map(ideal).collect();
     let messages = steps.iter().fold(Time::ZERO, |sum, it| sum + *it);

@@ -201,7 +201,7 @@ fn a_flow_without_an_answer_gives_up() {
     }
 }
 
-/// What goes to a host that is gone has no route, and is counted where it came in.
+/// A packet to a host that is gone has no route, and is counted at its ingress.
 #[test]
 fn packets_without_a_route_are_counted() {
     for model in [SwitchModel::SharedBuffer, pipeline(), input_queued()] {

@@ -53,7 +53,7 @@ fn two_paths(stop: Time) -> Config {
     config(net.0, flows.collect(), stop)
 }
 
-/// What port 1 of switch 0 of a [`line`] starts to send, each with its end.
+/// Start and end of each packet that port 1 of switch 0 of a [`line`] sends.
 fn sent(results: &Results) -> Vec<(Time, Time)> {
     let all = results.packets.iter();
     // A link delay behind its last bit it is there.

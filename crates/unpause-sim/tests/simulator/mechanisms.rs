@@ -117,7 +117,7 @@ fn pcn_tells_victims_from_culprits() {
     for sample in burst(0) {
         assert!(sample.controller_rate >= Some(gbps(17)), "{sample:?}");
     }
-    // What leaves R1's link then came when H2 to H15 sent at 40 Gb/s and F1 at 19: 1.31 Gb/s.
+    // The packets that leave R1's link then came when H2 to H15 sent at 40 Gb/s and F1 at 19: 1.31 Gb/s.
     let cut = burst(1)
         .find(|s| s.controller_rate < Some(gbps(5)))
         .expect("F1 is cut");

@@ -162,7 +162,7 @@ fn go_back_n_repeats_from_the_gap() {
     let results = run(&config);
     let flow = &results.flows[0];
     assert!(results.totals.dropped_packets > 0);
-    // What is in flight in a round trip of 4.2 us, for each gap.
+    // Packets in flight in a round trip of 4.2 us, for each gap.
     assert!((20..100).contains(&flow.retransmitted_packets), "{flow:?}");
     let late = fct(flow) - flow.ideal_fct.expect("it has a size");
     assert!(late > us(4) && late < us(30), "{late}");

@@ -134,7 +134,7 @@ fn each_nic_of_a_slow_host_fills_and_sends_pause() {
     }
 }
 
-/// What counts is the NIC that packets come by, not the one by which ACKs leave.
+/// The NIC by which packets come counts, not the one by which ACKs leave.
 #[test]
 fn a_nic_that_receives_nothing_sends_no_pause() {
     for (data, acks) in [(0, 0), (0, 1), (1, 0), (1, 1)] {

@@ -133,7 +133,7 @@ fn each_port_has_its_own_xoff() {
     );
 }
 
-/// What reaches an ingress port after its XOFF is known to the byte: with that much headroom it drops nothing, with a frame less
+/// Bytes that reach an ingress port after its XOFF are known exactly: with this much headroom it drops nothing, with a frame less
 /// it drops, and the other port, whose headroom is the switch's, does not.
 #[test]
 fn each_port_has_its_own_headroom() {
@@ -262,7 +262,7 @@ fn a_shaper_is_a_token_bucket() {
     }
 }
 
-/// What a shaper leaves of a link, less urgent queues get; PFC stops the senders of the shaped queue, and nothing is lost. A
+/// Less urgent queues get the rest of a shaped link; PFC stops the senders of the shaped queue, and nothing is lost. A
 /// burst of a frame makes up for what it waits for a frame of the other queue.
 #[test]
 fn a_shaped_queue_leaves_the_rest_of_its_link_to_others() {
@@ -436,7 +436,7 @@ fn pause_is_of_the_group_in_which_packets_count() {
     assert_lossless(&run(&config));
 }
 
-/// What cannot be is named.
+/// Impossible overrides are named.
 #[test]
 fn what_goes_with_no_map_or_port_is_refused() {
     let refused = |own: SwitchOverride, change: fn(&mut Config)| {

@@ -183,7 +183,7 @@ fn one_forward_one_backward_is_as_its_stages_wait() {
     }
 }
 
-/// What stages compute is on the path, and adds up with messages to the iteration.
+/// Computing of stages is on the path, and adds up with messages to the iteration.
 #[test]
 fn critical_paths_lead_through_what_stages_compute() {
     for algorithm in SCHEDULES {

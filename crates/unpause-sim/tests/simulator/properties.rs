@@ -1,4 +1,4 @@
-//! What holds in every fabric, for all flows and schemes. The engine asserts by itself that packets
+//! Properties of every fabric, for all flows and schemes. The engine asserts by itself that packets
 //! are conserved, and that those of a flow stay in order where none is dropped.
 
 use std::collections::BTreeMap;

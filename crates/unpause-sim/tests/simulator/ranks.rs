@@ -59,10 +59,10 @@ fn ranks(count: usize) -> Vec<Rank> {
     ranks
 }
 
-/// What a rank has of a run, and the samples that left it early.
+/// The results of a rank, and the samples that left it early.
 type Ended = (Result<Option<Results>, Error>, Vec<PortSample>);
 
-/// What each rank has of a run.
+/// The results of each rank.
 fn on_ranks(config: &Config, count: usize, threads: usize, stop_at: Option<usize>) -> Vec<Ended> {
     let run = |rank: Rank| {
         let samples = Mutex::new(Vec::new());

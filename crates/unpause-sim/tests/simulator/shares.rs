@@ -11,7 +11,7 @@ type Wanted = (u8, Option<u64>);
 /// A priority and its weight.
 type Weight = (u8, u16);
 
-/// What flows of these priorities get of 40 Gb/s in Gb/s, one each from host 1 to a host of its own.
+/// The rates of flows of these priorities over 40 Gb/s, in Gb/s, one each from host 1 to a host of its own.
 fn rates(weights: &[Weight], flows: &[Wanted]) -> Vec<f64> {
     let specs = (2..).zip(flows).map(|(dst, (priority, limit))| FlowSpec {
         priority: *priority,
@@ -47,7 +47,7 @@ fn priorities_share_a_nic_by_weight() {
             &[(0, None), (3, None), (3, None)],
             &[30.0, 5.0, 5.0],
         ),
-        // What one does not want goes to the others.
+        // The rest of one's share goes to the others.
         (
             &[(0, 1), (1, 1), (2, 2)],
             &[(0, None), (1, Some(2)), (2, None)],

@@ -1,4 +1,4 @@
-//! What repeats itself is skipped, and nothing shows it.
+//! Periodic parts of a run are skipped without a trace in its results.
 
 use std::ops::ControlFlow;
 

@@ -68,7 +68,7 @@ fn a_slow_nic_sends_pause_and_loses_nothing() {
     assert!(results.causes.iter().all(|cause| !cause.expired));
 }
 
-/// What nothing stops has its own share of the buffer, and fills no headroom.
+/// Lossy traffic has its own share of the buffer, and fills no headroom.
 #[test]
 fn lossy_traffic_leaves_room_for_lossless() {
     let mut config = one_flow(Rate::ZERO, Time::ZERO, Time::NEVER);
@@ -194,7 +194,7 @@ fn a_nic_above_xoff_says_so_again_when_its_link_returns() {
     assert_eq!((nic.pause_events, nic.pause_frames), (1, 2));
     assert_eq!(nic.headroom_dropped_packets, 0);
     assert_complete(&results);
-    // What is above XON leaves from 900 us on, at 10 Gb/s; the first frame has waited for that.
+    // The bytes above XON leave from 900 us on, at 10 Gb/s; the first frame has waited for that.
     let frames = (nic.max_ingress_bytes - XOFF / 2).div_ceil(FRAME);
     let last = us(900) + gbps(10).time_for((frames - 1) * FRAME);
     assert_stopped_twice(&results, last);

@@ -12,7 +12,7 @@ use unpause_sim::traffic::TrafficSpec;
 
 use crate::common::*;
 
-/// What is on a page besides PFC frames and CNMs.
+/// The content of a page besides PFC frames and CNMs.
 #[derive(Clone, Copy)]
 pub struct Show {
     /// Of these flows CNPs, NAKs and what else is asked for.
@@ -44,7 +44,7 @@ pub const PACKETS: Show = Show {
     ..NOTHING
 };
 
-/// What `show` asks for, and what has become of its flows.
+/// The lines that `show` selects, and the outcome of its flows.
 pub fn page(config: &Config, show: Show) -> (String, Results) {
     let (mut text, results) = transcript(config, show);
     for flow in show.flows {
@@ -52,6 +52,13 @@ pub fn page(config: &Config, show: Show) -> (String, Results) {
         writeln!(text, "flow {}: {}", flow.id, verdict(flow)).unwrap();
     }
     (text, results)
+}
+
+/// The end of a page, from the first line on that another page has not.
+pub fn difference<'a>(page: &'a str, other: &str) -> &'a str {
+    let lines = page.split_inclusive('\n').zip(other.split_inclusive('\n'));
+    let same = lines.take_while(|(line, other)| line == other);
+    &page[same.map(|(line, _)| line.len()).sum()..]
 }
 
 fn verdict(flow: &FlowRecord) -> String {
@@ -66,7 +73,7 @@ fn verdict(flow: &FlowRecord) -> String {
     }
 }
 
-/// What `show` asks for; RoCE packets in a row share a line.
+/// The lines that `show` selects; RoCE packets in a row share one.
 pub fn transcript(config: &Config, show: Show) -> (String, Results) {
     let mut config = config.clone();
     let ports = |node: NodeId| match config.fabric.nodes[node as usize] {
@@ -186,7 +193,7 @@ fn of_a_host(
         marked,
         is_data: packet.kind.is_data(),
     };
-    // What is on its way at the end of a run has not passed, either.
+    // A packet in flight at the end of a run has not passed, either.
     let dropped = passed.is_none() && results.ports.iter().any(|port| port.dropped_packets > 0);
     let groups = match packet.kind {
         PacketKind::Data => !dropped,

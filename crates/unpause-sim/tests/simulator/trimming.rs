@@ -73,7 +73,7 @@ fn what_is_trimmed_is_sent_again_at_once() {
     }
 }
 
-/// What is left of a packet overtakes the queue, and so does the answer: the sender knows within a round trip.
+/// A trimmed packet overtakes the queue, and so does the answer: the sender knows within a round trip.
 #[test]
 fn headers_overtake_the_queue() {
     let mut config = incast(Cut::Arriving);

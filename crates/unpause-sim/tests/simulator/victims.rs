@@ -40,7 +40,7 @@ fn both(others: &[FlowSpec]) -> (Results, Results) {
     (with, without)
 }
 
-/// What a flow delivered less than without the incast.
+/// Bytes that a flow delivered less than without the incast.
 fn lost((with, without): &(Results, Results), flow: usize) -> f64 {
     let delivered = |results: &Results| results.flows[flow].delivered_bytes as f64;
     delivered(without) - delivered(with)
@@ -167,7 +167,7 @@ fn beside_storms(host: HostConfig, other: FlowSpec, storms: &[(Time, Time)]) -> 
     victim(&run(&config), 8)
 }
 
-/// What a host did not send is at most what the flow had, and what its source or its window would have let it send.
+/// Unsent bytes are at most those that the flow had, and that its source or its window would have let it send.
 #[test]
 fn no_more_is_not_sent_than_the_flow_could_have_sent() {
     let storm = |host, other| beside_storms(host, other, &[(us(50), ms(2))]);

@@ -122,7 +122,7 @@ fn dropping_frees_the_victims() {
     let results = run(&storm(Some(WatchdogAction::Drop)));
     let storm = the_storm(&results);
     assert!(storm.dropped_data_packets > 100, "{storm:?}");
-    // What waited for the broken host, and what came for it later; and what it sent itself.
+    // Packets that waited for the broken host, later ones to it, and its own.
     assert!(storm.input_dropped_packets > 0);
     assert!(storm.dropped_packets > storm.input_dropped_packets);
     assert_eq!(results.totals.dropped_packets, storm.dropped_data_packets);

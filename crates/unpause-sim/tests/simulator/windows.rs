@@ -46,7 +46,7 @@ fn mean_queue_us(results: &Results, from: Time) -> f64 {
 /// A window that stays as it is: its steps are nothing.
 fn fixed(packets: u64) -> congestion_control::Config {
     congestion_control::Config::Swift(swift::Params {
-        // What line rate sends in the base target is the window.
+        // The window holds the packets of line rate in the base target.
         base_target: Time::from_ps(packets * FRAME * 200),
         fs_range: Time::ZERO,
         ai: swift::Packets::of(1, 1 << 32),

@@ -190,7 +190,7 @@ fn assert_same(driven: &Results, listed: &Results) {
     assert_eq!(driven.pauses, listed.pauses);
 }
 
-/// What was told is what the results say.
+/// Callbacks report the same as the results.
 fn assert_told(program: &Program, entry: u16, results: &Results) {
     let told = |wanted: u32| {
         let of = program.told.iter().filter(move |it| match it.what {

@@ -1,4 +1,4 @@
-//! What cannot be sent, or not be driven.
+//! Flows that cannot be sent, and runs that cannot be driven.
 
 use unpause_sim::Error;
 use unpause_sim::config::NodeKind;

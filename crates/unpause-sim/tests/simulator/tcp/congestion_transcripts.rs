@@ -1,4 +1,4 @@
-//! What a connection does of a loss or a mark, packet by packet.
+//! A connection's reaction to a loss or a mark, packet by packet.
 
 use insta::assert_snapshot;
 use unpause_protocols::loss_recovery::newreno;

@@ -1,4 +1,4 @@
-//! What is known of TCP and DCTCP in closed form.
+//! Laws of TCP and DCTCP in closed form.
 
 use unpause_protocols::congestion_point::dctcp_red::{self, Threshold};
 use unpause_protocols::units::{Fraction, Rate};

@@ -77,7 +77,7 @@ pub fn pair(law: Law, bytes: u64, drop: &[u32], mark: &[u32]) -> Config {
     config
 }
 
-/// What the two hosts of flow 0 send. Segments, or ACKs, that follow one another share a line.
+/// Packets of the two hosts of flow 0. Segments, or ACKs, that follow one another share a line.
 pub fn transcript(config: &Config) -> (String, Results) {
     let (lines, results) = crate::transcript::transcript(config, PACKETS);
     let mut text = joined(&lines);

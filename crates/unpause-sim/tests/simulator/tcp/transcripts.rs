@@ -156,7 +156,7 @@ fn every_second_segment_is_acknowledged() {
     ");
 }
 
-/// What comes out of order, or fills the gap, is acknowledged at once (RFC 5681, 4.2).
+/// A segment out of order, or one that fills a gap, is acknowledged immediately (RFC 5681, 4.2).
 #[test]
 fn delayed_acks_do_not_delay_the_news_of_a_loss() {
     let mut config = pair(reno(window(8)), 8 * MSS, &[1], &[]);

@@ -18,7 +18,7 @@ fn pair(packets: u64, drop: &[u32]) -> Config {
     config
 }
 
-/// What comes after a gap is thrown away, and the gap reported once.
+/// Packets after a gap are discarded, and the gap is reported once.
 #[test]
 fn one_nak_for_a_gap() {
     assert_snapshot!(page(&pair(8, &[2]), PACKETS).0, @r"

@@ -210,7 +210,7 @@ fn a_dynamic_threshold_shrinks_as_memory_fills() {
     ");
 }
 
-/// What arrives after XOFF takes headroom: by the formula up to 2 frames, the PFC frame and 2 us of the
+/// Bytes that arrive after XOFF take headroom: by the formula up to 2 frames, the PFC frame and 2 us of the
 /// link, 4660 B. One byte less than what comes is a loss.
 #[test]
 fn headroom_takes_what_is_in_flight() {

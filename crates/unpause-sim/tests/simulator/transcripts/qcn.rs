@@ -65,19 +65,8 @@ fn a_limiter_recovers_by_bytes_and_by_time() {
         unreachable!("QCN's own")
     };
     params.time_reset = us(60);
-    assert_snapshot!(page(&config, RATES).0, @r"
-          0.100 us  flow 0 may send 10.000 Gb/s
-          0.100 us  flow 1 may send 10.000 Gb/s
-         53.819 us  sw > 1  CNM to flow 0: Qfb 63, offset -40024 B, delta 66024 B
-         54.900 us  flow 0 may send 5.078 Gb/s
-         62.203 us  sw > 2  CNM to flow 1: Qfb 30, offset -47360 B, delta 7336 B
-         63.300 us  flow 1 may send 7.656 Gb/s
-         87.703 us  sw > 1  CNM to flow 0: Qfb 35, offset -55744 B, delta 8384 B
-         88.800 us  flow 0 may send 3.690 Gb/s
-        110.711 us  sw > 2  CNM to flow 1: Qfb 34, offset -60984 B, delta 5240 B
-        111.800 us  flow 1 may send 5.623 Gb/s
-        139.765 us  sw > 2  CNM to flow 1: Qfb 26, offset -58888 B, delta -2096 B
-        140.900 us  flow 1 may send 4.480 Gb/s
+    let before = page(&two_into_one(Time::NEVER), RATES).0;
+    assert_snapshot!(difference(&page(&config, RATES).0, &before), @r"
         148.800 us  flow 0 may send 6.845 Gb/s
         184.890 us  sw > 1  CNM to flow 0: Qfb 5, offset -43168 B, delta -15720 B
         186.000 us  flow 0 may send 6.577 Gb/s

@@ -49,7 +49,7 @@ fn what_is_missing_is_sent_again_alone() {
     ");
 }
 
-/// What is sent again is lost again: only the timeout tells, counted from the last news.
+/// The retransmission is lost, too: only the timeout recovers, counted from the last news.
 #[test]
 fn a_packet_lost_twice_waits_for_the_timeout() {
     assert_snapshot!(page(&pair(10, &[2, 10], irn()), PACKETS).0, @r"
