@@ -32,7 +32,7 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """Undo that background processes of a shell ignore SIGINT, as children do; some tests send it."""
+    """Receive SIGINT even if started in the background by a shell; some tests send it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -94,61 +94,45 @@ fn refused(old: &str, new: &str) -> String {
 }
 
 #[test]
-fn an_entry_that_is_not_there() {
-    insta::assert_snapshot!(refused("after = \"first\"", "after = \"frist\""));
-}
+fn wrong_entries_are_refused() {
+    let cases = [
+        ("after = \"first\"", "after = \"frist\""),
+        ("after = \"first\"", "after = \"second\""),
+        ("size = \"100KB\"", "size = \"100KB\"\nafter = \"second\""),
+        ("from = \"H2\"\nto = \"H0..H1\"", "from = \"H3\"\nto = \"H0..H1\""),
+        ("after = \"first\"", "after = \"first\"\nafter_end = \"acknowledged\""),
+        ("to = \"H2\"\nsize = \"100KB\"", "to = \"H2\""),
+        ("to = \"H0..H1\"\nsize = \"10KB\"", "to = \"H0\"\nsize = \"10KB\"\nafter_match = \"each\""),
+        ("from = \"H2\"\nto = \"H0..H1\"", "from = \"H0..H1\"\nto = \"H2\"\nafter_match = \"each\""),
+        ("after = \"first\"", "after_end = \"delivered\""),
+    ];
+    let errors = cases.map(|(old, new)| refused(old, new)).join("\n\n");
+    insta::assert_snapshot!(errors, @r#"
+    mine.toml:26:9: there is no traffic `frist`
+    help: did you mean `first`?
 
-#[test]
-fn an_entry_that_follows_itself() {
-    insta::assert_snapshot!(refused("after = \"first\"", "after = \"second\""));
-}
+    mine.toml:26:9: traffic `second` waits for itself
+    help: name another entry, or remove `after`
 
-#[test]
-fn entries_that_follow_one_another() {
-    insta::assert_snapshot!(refused(
-        "size = \"100KB\"",
-        "size = \"100KB\"\nafter = \"second\""
-    ));
-}
+    mine.toml:19:9: traffic `first` waits for itself
+    help: let one of them start at a fixed time: remove its `after`
 
-#[test]
-fn a_host_at_which_nothing_ends() {
-    insta::assert_snapshot!(refused(
-        "from = \"H2\"\nto = \"H0..H1\"",
-        "from = \"H3\"\nto = \"H0..H1\""
-    ));
-}
+    mine.toml:26:9: H3 sends in `second`, but received no flow of `first` to wait for
+    help: let H3 receive in `first`, or, if it sends there, set after_end = "acknowledged"
 
-#[test]
-fn a_host_that_has_sent_nothing() {
-    insta::assert_snapshot!(refused(
-        "after = \"first\"",
-        "after = \"first\"\nafter_end = \"acknowledged\""
-    ));
-}
+    mine.toml:26:9: H2 sends in `second`, but sent no flow of `first` to wait for
+    help: let H2 send in `first`, or, if it receives there, set after_end = "delivered"
 
-#[test]
-fn flows_without_an_end() {
-    insta::assert_snapshot!(refused("to = \"H2\"\nsize = \"100KB\"", "to = \"H2\""));
-}
+    mine.toml:25:9: flows of `first` have no size and never end
+    help: give them a `size`
 
-#[test]
-fn flows_one_by_one_that_are_not_as_many() {
-    insta::assert_snapshot!(refused(
-        "to = \"H0..H1\"\nsize = \"10KB\"",
-        "to = \"H0\"\nsize = \"10KB\"\nafter_match = \"each\""
-    ));
-}
+    mine.toml:27:9: `second` has 1 flow, `first` has 2 flows: numbers of flows must be equal
+    help: give both entries the same number of flows, or set after_match = "all"
 
-#[test]
-fn flows_one_by_one_that_end_elsewhere() {
-    insta::assert_snapshot!(refused(
-        "from = \"H2\"\nto = \"H0..H1\"",
-        "from = \"H0..H1\"\nto = \"H2\"\nafter_match = \"each\""
-    ));
-}
+    mine.toml:27:9: flow 1 of `second` starts at H0, but H2 received flow 1 of `first`
+    help: a flow follows one that ends at its own sender
 
-#[test]
-fn keys_without_after() {
-    insta::assert_snapshot!(refused("after = \"first\"", "after_end = \"delivered\""));
+    mine.toml:26:13: `after_end` has no effect
+    help: remove it, or add after = "NAME" with the name of another entry
+    "#);
 }
