@@ -138,7 +138,11 @@ fn a_file_from_before_ports_came_up_has_no_errors() {
     ]);
     let findings = findings(&text);
     assert_eq!(findings.len(), 2);
-    assert!(findings.iter().all(|it| it.starts_with("warning pfc-without-pg ")));
+    assert!(
+        findings
+            .iter()
+            .all(|it| it.starts_with("warning pfc-without-pg "))
+    );
 }
 
 #[test]

@@ -6,8 +6,7 @@ use std::fs;
 
 use unpause_scenario::{Options, Saved};
 
-#[path = "common/small.rs"]
-mod small;
+use crate::small;
 
 #[test]
 fn a_damaged_table_is_named() {

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use unpause_scenario::{NoProgress, Options, Outcome, Place, Saved, Scenario, Summary, execute};
 
-#[path = "common/small.rs"]
-mod small;
+use crate::small;
 
 fn outcome(seed: u64) -> Outcome {
     let options = Options {

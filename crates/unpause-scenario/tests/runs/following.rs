@@ -99,11 +99,23 @@ fn wrong_entries_are_refused() {
         ("after = \"first\"", "after = \"frist\""),
         ("after = \"first\"", "after = \"second\""),
         ("size = \"100KB\"", "size = \"100KB\"\nafter = \"second\""),
-        ("from = \"H2\"\nto = \"H0..H1\"", "from = \"H3\"\nto = \"H0..H1\""),
-        ("after = \"first\"", "after = \"first\"\nafter_end = \"acknowledged\""),
+        (
+            "from = \"H2\"\nto = \"H0..H1\"",
+            "from = \"H3\"\nto = \"H0..H1\"",
+        ),
+        (
+            "after = \"first\"",
+            "after = \"first\"\nafter_end = \"acknowledged\"",
+        ),
         ("to = \"H2\"\nsize = \"100KB\"", "to = \"H2\""),
-        ("to = \"H0..H1\"\nsize = \"10KB\"", "to = \"H0\"\nsize = \"10KB\"\nafter_match = \"each\""),
-        ("from = \"H2\"\nto = \"H0..H1\"", "from = \"H0..H1\"\nto = \"H2\"\nafter_match = \"each\""),
+        (
+            "to = \"H0..H1\"\nsize = \"10KB\"",
+            "to = \"H0\"\nsize = \"10KB\"\nafter_match = \"each\"",
+        ),
+        (
+            "from = \"H2\"\nto = \"H0..H1\"",
+            "from = \"H0..H1\"\nto = \"H2\"\nafter_match = \"each\"",
+        ),
         ("after = \"first\"", "after_end = \"delivered\""),
     ];
     let errors = cases.map(|(old, new)| refused(old, new)).join("\n\n");

@@ -1,9 +1,6 @@
 //! Lossless packets that were dropped although headroom is as large as the link needs: what is said of the cause.
 
-#[path = "common/told.rs"]
-mod told;
-
-use told::{messages, run};
+use crate::small::{messages, run};
 
 /// Hosts send to H0 at once; a link needs 27.2 KB beyond XOFF.
 const INCAST: &str = r#"

@@ -9,8 +9,7 @@ use std::process::Command;
 
 use unpause_scenario::{Options, Outcome, Place, Saved, saved_manifest};
 
-#[path = "common/small.rs"]
-mod small;
+use crate::small;
 
 fn outcome() -> Outcome {
     small::outcome(&["PFC"], &Options::default())

@@ -62,7 +62,7 @@ fn fct(own: &str) -> Vec<Vec<u64>> {
 
 /// The same of these flows.
 fn fct_of(flows: &str, own: &str) -> Vec<Vec<u64>> {
-    let results = run_of(include_str!("data/hpcc/topology.txt"), flows, own);
+    let results = run_of(include_str!("../data/hpcc/topology.txt"), flows, own);
     assert!(results.path().join("hpcc/pfc.txt").exists());
     lines_of(&results.path().join("hpcc/fct.txt"))
 }
@@ -232,7 +232,7 @@ fn queues_are_as_long_as_there_at_each_instant() {
         [5_019_625, 4_653_910, 5_395_288, 817_957, 1_063_762, 54_431]
     );
     let qlen = fs::read_to_string(results.path().join("hpcc/qlen.txt")).unwrap();
-    assert!(qlen == include_str!("data/hpcc/qlen.txt"), "{qlen}");
+    assert!(qlen == include_str!("../data/hpcc/qlen.txt"), "{qlen}");
 }
 
 /// HPCC's simulator, changed in the same way, and its `trace_reader` wrote `tests/data/hpcc/trace.txt`.
@@ -259,7 +259,7 @@ fn packets_are_traced_as_there() {
     let (window, records) = trace.split_at(4);
     assert_eq!(window, 1420_u32.to_le_bytes());
     let lines: Vec<String> = records.chunks_exact(56).map(traced).collect();
-    let expected: Vec<&str> = include_str!("data/hpcc/trace.txt").lines().collect();
+    let expected: Vec<&str> = include_str!("../data/hpcc/trace.txt").lines().collect();
     let other = lines.iter().zip(&expected).find(|(a, b)| a != b);
     assert_eq!((lines.len(), other), (expected.len(), None));
 }
@@ -298,8 +298,8 @@ fn traced(record: &[u8]) -> String {
 /// the files of `tests/data/hpcc/shared` with picoseconds instead of nanoseconds and PFC frames of 64 B. They hold
 /// FCTs, and PAUSEs, up to an instant at which two events of one time come in another order there.
 fn assert_same_as_there(own: &str, fct: &str, pfc: &str) {
-    let topology = include_str!("data/hpcc/shared/topology.txt");
-    let flows = include_str!("data/hpcc/shared/flow.txt");
+    let topology = include_str!("../data/hpcc/shared/topology.txt");
+    let flows = include_str!("../data/hpcc/shared/flow.txt");
     let marks = "KMAX_MAP 2 10000000000 40 40000000000 160
 KMIN_MAP 2 10000000000 40 40000000000 160
 PMAX_MAP 2 10000000000 0.2 40000000000 0.2
@@ -341,8 +341,8 @@ fn dcqcn_with_pause_is_the_same_as_there() {
     assert_same_as_there(
         "CC_MODE 1 EWMA_GAIN 0.00390625 RATE_AI 2Mb/s RATE_HAI 20Mb/s HAS_WIN 0 VAR_WIN 0 ACK_HIGH_PRIO 1
 SIMULATOR_STOP_TIME 2.0037",
-        include_str!("data/hpcc/shared/fct_dcqcn.txt"),
-        include_str!("data/hpcc/shared/pfc_dcqcn.txt"),
+        include_str!("../data/hpcc/shared/fct_dcqcn.txt"),
+        include_str!("../data/hpcc/shared/pfc_dcqcn.txt"),
     );
 }
 
@@ -352,8 +352,8 @@ fn timely_with_losses_is_the_same_as_there() {
     assert_same_as_there(
         "CC_MODE 7 EWMA_GAIN 0.00390625 RATE_AI 10Mb/s RATE_HAI 50Mb/s HAS_WIN 0 VAR_WIN 0 ACK_HIGH_PRIO 1
 SIMULATOR_STOP_TIME 2.00135",
-        include_str!("data/hpcc/shared/fct_timely.txt"),
-        include_str!("data/hpcc/shared/pfc_timely.txt"),
+        include_str!("../data/hpcc/shared/fct_timely.txt"),
+        include_str!("../data/hpcc/shared/pfc_timely.txt"),
     );
 }
 
@@ -422,7 +422,11 @@ fn what_cannot_be_run_is_refused_or_named() {
 #[test]
 fn gpus_of_a_server_use_its_nvswitch_as_in_simai() {
     let flows = "2\n0 3 3 100 1000000 2.0\n0 4 3 100 1000000 2.01\n";
-    let results = run_of(include_str!("data/hpcc/topology_simai.txt"), flows, DCQCN);
+    let results = run_of(
+        include_str!("../data/hpcc/topology_simai.txt"),
+        flows,
+        DCQCN,
+    );
     let lines = lines_of(&results.path().join("hpcc/fct.txt"));
     let took = |line: usize, gbps: u64| {
         let (fct, wire) = (lines[line][6], 1_048_000 * 8 / gbps);

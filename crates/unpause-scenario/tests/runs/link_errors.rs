@@ -2,10 +2,7 @@
 
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
-#[path = "common/told.rs"]
-mod told;
-
-use told::{messages, run};
+use crate::small::{messages, run};
 
 const SCENARIO: &str = r#"
 duration = "2ms"

@@ -1,9 +1,6 @@
 //! Reports about failed links, where several fail at the same time.
 
-#[path = "common/told.rs"]
-mod told;
-
-use told::{messages, run};
+use crate::small::{messages, run};
 
 const SCENARIO: &str = r#"
 duration = "1ms"

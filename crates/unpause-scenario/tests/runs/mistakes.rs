@@ -1,6 +1,6 @@
 //! A mistake in one place is told as one mistake, in whichever statement of a shipped scenario it is.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A small result, for tests of its directory.
+//! Small runs and their results.
 
 use std::path::Path;
 
@@ -26,4 +26,17 @@ pub fn scenario(schemes: &[&str]) -> Scenario {
 /// Its result.
 pub fn outcome(schemes: &[&str], options: &Options) -> Outcome {
     execute(&scenario(schemes), options, &NoProgress).expect("it can be run")
+}
+
+/// The result of a scenario that is valid.
+pub fn run(source: &str) -> Outcome {
+    let scenario = Scenario::parse(source, Path::new("test.toml"))
+        .unwrap_or_else(|error| panic!("{}", error.explain()));
+    execute(&scenario, &Options::default(), &NoProgress).unwrap()
+}
+
+/// Its warnings, each with its kind.
+pub fn messages(outcome: &Outcome) -> Vec<String> {
+    let said = outcome.warnings.iter();
+    said.map(|w| format!("{}: {}", w.kind, w.message)).collect()
 }

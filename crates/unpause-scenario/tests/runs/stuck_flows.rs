@@ -2,10 +2,7 @@
 
 use unpause_scenario::Summary;
 
-#[path = "common/told.rs"]
-mod told;
-
-use told::{messages, run};
+use crate::small::{messages, run};
 
 /// H0 may have one packet in flight, and its ACKs meet a queue that holds two frames and is mostly full.
 const LOST_ACKS: &str = r#"

@@ -1,6 +1,6 @@
 //! Every scenario in the repository has the same results on any number of threads.
 
-mod common;
+use crate::common;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

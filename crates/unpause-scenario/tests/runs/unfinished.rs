@@ -2,10 +2,7 @@
 
 use unpause_scenario::Outcome;
 
-#[path = "common/told.rs"]
-mod told;
-
-use told::{messages, run};
+use crate::small::{messages, run};
 
 /// Flows of H0 and H2 to H1, whose link fails.
 const FAILING: &str = r#"

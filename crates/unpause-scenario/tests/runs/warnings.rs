@@ -4,10 +4,7 @@ use std::path::Path;
 
 use unpause_scenario::{NoProgress, Options, Scenario, Summary, execute};
 
-#[path = "common/told.rs"]
-mod told;
-
-use told::{messages, run};
+use crate::small::{messages, run};
 
 const SCENARIO: &str = r#"
 duration = "2ms"

@@ -3,8 +3,8 @@
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
 
-use crate::trace::{Kind, Node, bytes, number, trace};
-use crate::{parse, results};
+use crate::chakra::trace::{Kind, Node, bytes, number, trace};
+use crate::chakra::{parse, results};
 
 const ALL_REDUCE: u64 = 0;
 const ALL_GATHER: u64 = 2;

@@ -2,7 +2,7 @@
 
 use unpause_sonic::ConfigDb;
 
-use crate::sonic::{Change, import, parsed, text};
+use crate::operators::sonic::{Change, import, parsed, text};
 
 /// The lines of what these changes leave out.
 fn left_out(changes: &[Change]) -> String {
@@ -86,7 +86,7 @@ fn a_watchdog_without_lossless_priorities_is_left_out() {
         said.contains("PFC_WD of leaf0 Ethernet0: no priority is lossless"),
         "{said}"
     );
-    crate::parse(&whole).unwrap_or_else(|error| panic!("{error}"));
+    crate::operators::parse(&whole).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use unpause_scenario::Outcome;
 
-use crate::{fct_ns, parse, run, sum, text_of};
+use crate::operators::{fct_ns, parse, run, sum, text_of};
 
 /// Two hosts with two NICs each.
 const TWO_NICS: &str = r#"

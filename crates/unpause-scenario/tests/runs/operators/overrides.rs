@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::{UInt8Type, UInt64Type};
 use unpause_scenario::Outcome;
 
-use crate::{INCAST, fct_ns, parse, run, sum, text_of};
+use crate::operators::{INCAST, fct_ns, parse, run, sum, text_of};
 
 /// Three hosts of a switch; two send to the third in a lossy priority, as datagrams, which nobody repairs.
 const LOSSY: &str = r#"

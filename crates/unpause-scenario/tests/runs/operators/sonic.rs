@@ -4,20 +4,20 @@ use std::path::Path;
 
 use unpause_sonic::{ConfigDb, Imported};
 
-use crate::{fct_ns, run, sum};
+use crate::operators::{fct_ns, run, sum};
 
 const FILES: [(&str, &str); 3] = [
     (
         "leaf0.json",
-        include_str!("../../../../examples/sonic/leaf0.json"),
+        include_str!("../../../../../examples/sonic/leaf0.json"),
     ),
     (
         "leaf1.json",
-        include_str!("../../../../examples/sonic/leaf1.json"),
+        include_str!("../../../../../examples/sonic/leaf1.json"),
     ),
     (
         "spine0.json",
-        include_str!("../../../../examples/sonic/spine0.json"),
+        include_str!("../../../../../examples/sonic/spine0.json"),
     ),
 ];
 

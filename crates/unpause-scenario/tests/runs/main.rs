@@ -1,0 +1,40 @@
+//! Scenarios from text to results, warnings and files.
+
+mod cache;
+mod chakra;
+mod chance;
+#[path = "../common/mod.rs"]
+mod common;
+mod damaged;
+mod deadlocks;
+mod directory;
+mod estimates;
+mod following;
+mod foreseen;
+mod headroom_causes;
+mod hostile;
+mod hpcc;
+mod hpcc_files;
+mod job_tables;
+mod limits;
+mod link;
+mod link_errors;
+mod link_failures;
+mod link_rates;
+mod mistakes;
+mod operators;
+mod priorities;
+mod programs;
+mod queues;
+mod receiver_credits;
+mod session;
+mod small;
+mod sonic_runs;
+mod stuck_flows;
+mod switch_models;
+mod tcp;
+mod threads;
+mod ultra_ethernet;
+mod unfinished;
+mod warnings;
+mod windows;
