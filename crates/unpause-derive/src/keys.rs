@@ -11,7 +11,7 @@ use syn::{
 /// The words of `#[key(…)]` and of `#[keys(…)]`.
 const WORDS: &str = "default, unset, sets, from, idle, via, flatten";
 
-/// What the attribute of a field or of a table says.
+/// The attribute of a field or of a table.
 #[derive(Default)]
 struct Words {
     path: Option<LitStr>,
@@ -216,7 +216,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// What documents say of it.
+    /// Its description for documents.
     fn described(&self, table: &Words) -> TokenStream {
         let (name, value, meaning) = (&self.text, self.value, &self.meaning);
         let keys = quote!(crate::text::keys);

@@ -69,7 +69,8 @@ pub fn derive_show(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     code.into()
 }
 
-/// Derives `Keys`: the keys of a table of a scenario file are the fields of a struct, which a doc comment each explains.
+/// Derives `Keys`: the keys of a table of a scenario file are the fields of a struct. The
+/// doc comment of a field is the meaning of its key.
 ///
 /// | field | the key |
 /// |---|---|

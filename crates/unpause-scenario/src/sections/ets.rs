@@ -11,7 +11,7 @@ pub(crate) type Ets = BTreeMap<String, Spanned<u16>>;
 
 const MOST: u16 = 1000;
 
-/// What is written, if anything is.
+/// The shares that are written, if any are.
 pub(crate) fn shares(
     written: Option<&Spanned<Ets>>,
     host: &HostConfig,

@@ -25,7 +25,7 @@ use unpause_import::fabric::topology::Topology;
 /// How long a link is down, or up again, before its switches notice, unless the file says.
 const DETECTION: Time = Time::from_us(50);
 
-/// What happens.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, unpause_protocols::names::Names)]
 pub(crate) enum EventKind {
     Down,
@@ -103,7 +103,7 @@ enum Step {
     Rate(Rate),
 }
 
-/// What happens to links in a run that ends at `stop`. Some lose frames from the start, by the topology's file, unless an
+/// The events of links in a run that ends at `stop`. Some lose frames from the start, by the topology's file, unless an
 /// event says otherwise.
 pub(crate) fn events(
     tables: Vec<Table<'_>>,

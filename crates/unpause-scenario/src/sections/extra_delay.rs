@@ -67,7 +67,7 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    /// What `[host]` says.
+    /// The delay of `[host]`.
     pub fn new(host: &Written<ExtraDelayKey>, files: &Files) -> Checked<Self> {
         let mut delays = Self {
             of_host: ExtraDelay::NONE,
@@ -77,7 +77,7 @@ impl Delays {
         Ok(delays)
     }
 
-    /// What `[host]` gives to flows.
+    /// The delay that `[host]` gives to flows.
     pub fn of_host(&self) -> ExtraDelay {
         self.of_host
     }
@@ -116,7 +116,7 @@ impl Delays {
         }
     }
 
-    /// What flows are drawn from.
+    /// The distributions from which flows draw their delay.
     pub fn into_distributions(self) -> Vec<traffic::Delays> {
         self.distributions.into_inner()
     }

@@ -18,7 +18,7 @@ use super::switch::Switch;
 use super::tcp::Tcp;
 use crate::text::keys::{Keys, WithDefault, Written, refuse};
 
-/// What is left of the file when topology, schemes, traffic and sweeps are taken out.
+/// The file without topology, schemes, traffic and sweeps, which are taken out before.
 #[derive(Keys)]
 #[keys("")]
 pub(crate) struct File {

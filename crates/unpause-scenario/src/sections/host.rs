@@ -192,7 +192,7 @@ pub(crate) fn check_control(file: &Host, lossless: Option<u8>) -> Checked<()> {
 }
 
 impl Hosts {
-    /// What `[host]` says, but for delays.
+    /// The settings of `[host]`, except for delays.
     pub fn of(file: &Host) -> Checked<Self> {
         let mut hosts = Self::default();
         file.apply(&mut hosts)?;

@@ -58,7 +58,7 @@ fn interleave(rate: Rate) -> u8 {
     }
 }
 
-/// What the keys `loss` and `ber`, `fec` and `interleave` ask for, of a table at `place`.
+/// The errors of the keys `loss` and `ber`, `fec` and `interleave` of the table at `place`.
 pub(super) fn asked(
     (loss, ber): (&Written<f64>, &Written<f64>),
     (fec, interleave): (&WithDefault<OneOf<FecName>>, &Written<u8>),

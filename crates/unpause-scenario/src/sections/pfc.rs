@@ -80,7 +80,7 @@ pub(crate) struct PfcDefaults {
     pub xon_bytes: Option<u64>,
 }
 
-/// What every switch model with PFC has: when transmitters obey, and what a PAUSE asks for.
+/// The settings of every switch model with PFC: when transmitters obey, and how long a PAUSE lasts.
 pub(crate) fn pause(file: &Pfc, config: &mut PfcConfig) -> Checked<()> {
     use crate::text::keys::Keys;
     file.apply(config)?;

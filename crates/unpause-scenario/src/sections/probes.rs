@@ -47,7 +47,7 @@ pub(crate) struct ProbeKeys {
     pub(crate) deadlock_hold: WithDefault<Duration>,
 }
 
-/// What is recorded; `can_deadlock` says whether queues can wait for one another.
+/// The recorded series; `can_deadlock` is true if queues can wait for one another.
 pub(crate) fn probes(file: &ProbeKeys, names: &Names, can_deadlock: bool) -> Checked<Probes> {
     let mut probes = Probes::default();
     file.apply(&mut probes)?;

@@ -17,7 +17,7 @@ pub(crate) enum SprayingKey {
     Reps,
 }
 
-/// What `[host]` says of it, with the parameters of all ways.
+/// The spraying of `[host]`, with its parameters.
 pub(super) fn spraying(
     key: &WithDefault<OneOf<SprayingKey>>,
     paths: &Written<u32>,

@@ -18,7 +18,7 @@ use crate::text::document::{self, Table, read};
 use crate::text::keys::{Keys, Written};
 use crate::text::kind::{HasKind, Kind};
 
-/// What to do about too many.
+/// Advice if there are too many points.
 pub(crate) const MANY_POINTS: &str = "every run of a scenario is kept in memory; `unpause sweep` varies keys of a \
                                       smaller one, a few runs at a time";
 
@@ -106,7 +106,7 @@ impl Sweep {
 pub(crate) struct Point {
     /// For the columns of table `runs`.
     pub values: Vec<Swept>,
-    /// What is replaced: key, where it is written, and the text or number to put there.
+    /// The replaced keys: path, its place, and the text or number to put there.
     settings: Vec<(Spanned<String>, Setting)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is said of the keys of each table that has no file for each value of one of its keys.
+//! The keys of all tables, but for those that depend on the value of another key.
 
 use super::event::{EventKeys, RoutingKeys};
 use super::file::{File, Report};

@@ -62,7 +62,7 @@ pub enum KeyDefault {
     Required,
     /// A value, as the file would have it.
     Value(String),
-    /// What words say, in Markdown.
+    /// A description in Markdown.
     Words(&'static str),
 }
 
@@ -192,7 +192,7 @@ impl<T> Deref for WithDefault<T> {
 
 /// A key that is written but was not read.
 pub(crate) struct Unread {
-    /// What has no effect: `` `buffer` ``, `[switch.cioq]`.
+    /// The key or table without effect: `` `buffer` ``, `[switch.cioq]`.
     pub what: String,
     pub place: Range<usize>,
     /// Why it has none, and what to do.

@@ -25,7 +25,7 @@ const FORMATS: [(&str, &[&str]); 4] = [
     ("htsim", &[]),
 ];
 
-/// What the file of a job says, if it has one, for this many ranks. The first of its steps, if there are any, is at `step`.
+/// The program of the file of a job, if it has one, for this many ranks. The first of its steps, if there are any, is at `step`.
 pub(super) fn imported(
     keys: &JobKeys,
     step: Option<Range<usize>>,
@@ -152,7 +152,7 @@ fn of_trace(algorithm: Algorithm) -> Option<jobs::Algorithm> {
     })
 }
 
-/// What the job says of collective operations has an effect on those that traces have.
+/// Refuses keys of collective operations that no operation of the traces uses.
 fn check_used(keys: &JobKeys, used: Used) -> Checked<()> {
     let has = [used.all_reduce, used.all_gather, used.all_to_all];
     let idle = |key: &str, place: Range<usize>| {

@@ -12,7 +12,7 @@ use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 use crate::text::keys::{Keys, WithDefault, Written};
 use crate::text::kind::{HasKind, Kind, OneOf};
 
-/// What ranks do together.
+/// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
 pub(crate) enum Operation {
     AllReduce,
@@ -25,7 +25,7 @@ pub(crate) enum Operation {
     Pipeline,
 }
 
-/// How they do it.
+/// The algorithm of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
 pub(crate) enum Algorithm {
     Ring,
@@ -42,7 +42,7 @@ pub(crate) enum Algorithm {
     Interleaved,
 }
 
-/// What messages go over.
+/// The connections of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
 pub(crate) enum Connecting {
     Kept,
@@ -178,7 +178,7 @@ pub(crate) struct StepKeys {
     pub(crate) work: Work,
 }
 
-/// What the ranks do in a step. A job without steps has the same keys itself.
+/// The work of the ranks in a step. A job without steps has the same keys itself.
 #[derive(Keys)]
 #[keys("job.step", idle = ("there is no `collective`", "add one"))]
 pub(crate) struct Work {

@@ -16,7 +16,7 @@ const MOST_MICRO_BATCHES: u32 = 65_536;
 /// Chunks of the model at a rank.
 const MOST_CHUNKS: u32 = 64;
 
-/// What goes through a pipeline of `n` ranks; `place` is where that is asked for.
+/// A pipeline of `n` ranks, asked for at `place`.
 pub(super) fn pipeline(step: &Work, n: u32, place: Range<usize>) -> Checked<Pipeline> {
     let micro_batches = match step.micro_batches.get() {
         Some(it) if (1..=MOST_MICRO_BATCHES).contains(it.get_ref()) => *it.get_ref(),

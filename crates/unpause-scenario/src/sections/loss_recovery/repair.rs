@@ -1,4 +1,4 @@
-//! What a way to repair losses says of itself, once.
+//! Descriptions of loss recovery mechanisms.
 
 use std::fmt;
 use unpause_text::error::Checked;
@@ -24,7 +24,7 @@ pub(super) trait Repair: Default {
         None
     }
 
-    /// What is not written. `base_rtt` is zero if it is not needed.
+    /// The parameters before keys set theirs. `base_rtt` is zero if it is not needed.
     fn defaults(_base_rtt: Time) -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! What a congestion point that goes with any sender says of itself, once.
+//! Descriptions of congestion points that work with any sender.
 
 use std::fmt;
 use unpause_text::error::Checked;

@@ -11,7 +11,7 @@ use crate::text::kind::OneOf;
 
 pub(super) type Priorities = Vec<Spanned<u8>>;
 
-/// What marks packets in some queues instead of the scheme's congestion point.
+/// Marking in some queues instead of the scheme's congestion point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
 pub(crate) enum OwnMarking {
     #[name = "none"]

@@ -1,4 +1,4 @@
-//! What a scheme says of congestion control: `congestion_control`, `tcp`, and the tables of what they
+//! The congestion control of a scheme: `congestion_control`, `tcp`, and the tables of what they
 //! name.
 
 use std::ops::Range;
@@ -141,7 +141,7 @@ pub(crate) fn congestion_control(
     })
 }
 
-/// What `congestion_control` names, and the window law that `tcp` names.
+/// The mechanism that `congestion_control` names, and the window law that `tcp` names.
 fn names<'i>(table: &mut Table<'i>) -> Checked<(Named<'i>, Option<Named<'i>>)> {
     let said = take_string(table, "congestion_control")?;
     let what = match &said {

@@ -1,4 +1,4 @@
-//! What a congestion control says of itself, once.
+//! Descriptions of congestion controls.
 
 use std::fmt;
 use unpause_text::error::Checked;
@@ -16,13 +16,13 @@ pub(super) trait Scheme: Default {
     const NAME: &'static str;
     /// One line on what it is.
     const SUMMARY: &'static str;
-    /// What carries the flows that it controls.
+    /// The transport of the flows that it controls.
     const TRANSPORT: Transport = Transport::Roce;
     /// Its senders obey it.
     const REACTS: bool = true;
     /// Its switches mark packets.
     const MARKS: bool = false;
-    /// What it sends to senders, if anything.
+    /// The notification that it sends to senders, if any.
     const NOTIFIES_BY: Option<&'static str> = None;
     /// Keys of its own congestion point, which another `marking` replaces; none if it cannot do
     /// without its own.
@@ -53,7 +53,7 @@ pub(super) trait Scheme: Default {
     /// Its points.
     fn config(self) -> SchemeConfig;
 
-    /// What is odd about a run with it: a message, and help.
+    /// A warning about a run with it: message and help.
     fn warning(_config: &Config) -> Option<(String, &'static str)> {
         None
     }
@@ -133,7 +133,7 @@ impl CongestionControl {
         (self.variants)()
     }
 
-    /// What carries the flows that it controls.
+    /// The transport of the flows that it controls.
     pub(crate) fn transport(self) -> Transport {
         self.transport
     }
@@ -153,7 +153,7 @@ impl CongestionControl {
         self.marks
     }
 
-    /// What it sends to senders, if anything: CNPs, CNMs.
+    /// The notification that it sends to senders, if any: CNPs, CNMs.
     pub(crate) fn notifies_by(self) -> Option<&'static str> {
         self.notifies_by
     }
@@ -164,7 +164,7 @@ impl CongestionControl {
         self.replaceable
     }
 
-    /// What is odd about a run with it: a message, and help.
+    /// A warning about a run with it: message and help.
     pub(crate) fn warning(self, config: &Config) -> Option<(String, &'static str)> {
         (self.warning)(config)
     }

@@ -40,7 +40,7 @@ impl Default for Dcqcn {
     }
 }
 
-/// What the steps of the reaction point follow.
+/// The clock of the steps of the reaction point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
 pub(crate) enum Clocks {
     Cnp,

@@ -54,7 +54,7 @@ pub(super) struct Keys {
     min_rate: Param<DataRate>,
 }
 
-/// What is said of larger steps is said once, and where there are any.
+/// Refuses settings of larger steps that exclude one another, or where there are no larger steps.
 fn larger_steps(params: &Timely, keys: &Keys) -> Checked<()> {
     let factor = keys.hai_factor.peek().map(Spanned::span);
     let delta = keys.hai_delta.peek().map(Spanned::span);

@@ -23,7 +23,7 @@ pub(crate) enum BalancingKey {
     Valiant,
 }
 
-/// What `[switch]` says of it, with the parameters of all ways.
+/// The balancing of `[switch]`, with its parameters.
 pub(super) fn balancing(
     key: &WithDefault<OneOf<BalancingKey>>,
     (min, max): (&WithDefault<Size>, &WithDefault<Size>),

@@ -1,4 +1,4 @@
-//! What models with cells, input buffers and a speedup have in common.
+//! Checks for all models with cells, input buffers and a speedup.
 
 use unpause_protocols::flow_control::pfc;
 use unpause_sim::bytes;

@@ -142,7 +142,7 @@ pub(crate) fn can_deadlock(switch: &SwitchConfig) -> bool {
     switch.lossless != 0 && !matches!(switch.model, SwitchModel::Cioq(_))
 }
 
-/// What a user should know of the buffers.
+/// A note for users about the buffers.
 pub(crate) fn note(fabric: &Fabric, switch: &SwitchConfig, host: &HostConfig) -> Option<String> {
     let input_buffer = match &switch.model {
         SwitchModel::SharedBuffer | SwitchModel::Pipeline(_) => return None,

@@ -80,7 +80,7 @@ pub(crate) struct Pipeline {
     pub(crate) shared: Written<SharedMemory>,
 }
 
-/// What a full egress queue does.
+/// The reaction of a full egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Names)]
 pub(crate) enum FlowControl {
     PfcWdrop,

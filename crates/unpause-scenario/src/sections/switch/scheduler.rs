@@ -57,7 +57,7 @@ pub(crate) struct Scheduled {
 /// Bytes of a quantum for each unit of weight: those of the ECN# authors' code.
 const QUANTUM: u64 = 1500;
 
-/// What `[switch.scheduler]` says, if anything waits for it.
+/// The scheduler of `[switch.scheduler]`, if `is_used`.
 pub(crate) fn scheduler(
     file: &Written<Scheduler>,
     host: &HostConfig,

@@ -24,7 +24,7 @@ pub(crate) struct Trimming {
     pub(crate) cut: WithDefault<OneOf<Cut>>,
 }
 
-/// What `[switch.trimming]` says; `lossy_queue` is the limit of a lossy queue, in bytes.
+/// The trimming of `[switch.trimming]`; `lossy_queue` is the limit of a lossy queue, in bytes.
 pub(super) fn trimming(table: &Written<Trimming>, lossy_queue: u64) -> Option<Config> {
     let file = table.get()?.get_ref();
     let size = file.size.value().0;

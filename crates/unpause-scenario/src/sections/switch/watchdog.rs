@@ -52,7 +52,7 @@ pub(crate) enum RuleKey {
     Mellanox,
 }
 
-/// What `[switch.watchdog]` says.
+/// The watchdog of `[switch.watchdog]`, if there is one.
 pub(super) fn watchdog(table: &Written<Watchdog>) -> Checked<Option<WatchdogConfig>> {
     let Some(table) = table.get() else {
         return Ok(None);

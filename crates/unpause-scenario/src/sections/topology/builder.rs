@@ -1,4 +1,4 @@
-//! What a builder says of itself, once.
+//! Descriptions of topology builders.
 
 use std::collections::HashMap;
 use std::ops::Range;

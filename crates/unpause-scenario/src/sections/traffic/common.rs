@@ -97,7 +97,7 @@ pub(crate) enum ConnectionsName {
     Pool,
 }
 
-/// What the flows of an entry have in common. What depends on the scheme is checked if the entry takes
+/// The settings of all flows of an entry. Whatever depends on the scheme is checked if the entry takes
 /// `part` in it. Flows that are `endless` have no size.
 pub(super) fn settings(
     common: &Common,
@@ -188,7 +188,7 @@ fn pias_alone(common: &Common) -> Checked<()> {
         .err()
 }
 
-/// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
+/// The transport of the flows of an entry: as written, else TCP if the scheme controls that.
 /// Flows that obey PFC only are RoCE. An entry without a `part` in the scheme may be TCP whatever that has.
 fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Transport> {
     let uncontrolled = common.controlled.peek().filter(|it| !*it.get_ref());

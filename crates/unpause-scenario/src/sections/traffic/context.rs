@@ -1,4 +1,4 @@
-//! What traffic is read against: the fabric, its hosts, the scheme.
+//! The context of traffic entries: the fabric, its hosts, the scheme.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ use crate::text::kind::OneOf;
 use unpause_import::fabric::names::Names;
 use unpause_import::fabric::topology::Topology;
 
-/// What entries are read against.
+/// The context of traffic entries.
 pub(crate) struct Context<'a> {
     pub topology: &'a Topology,
     pub names: &'a Names,

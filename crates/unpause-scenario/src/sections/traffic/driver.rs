@@ -1,4 +1,4 @@
-//! What a program that drives a scenario sends.
+//! Messages of a program that drives a scenario.
 
 use std::ops::Range;
 use unpause_text::error::{Checked, Problem};
@@ -12,7 +12,7 @@ use super::context::Context;
 /// The name of the driver's messages in results.
 const NAME: &str = "session";
 
-/// What a program that drives a scenario sends.
+/// Messages of a program that drives a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Driver {
     /// Priority of messages, unless they have the default.

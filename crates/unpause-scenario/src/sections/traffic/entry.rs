@@ -30,7 +30,7 @@ pub(crate) struct Entry {
     pub law: Option<congestion_control::Config>,
     /// How much later its flows start, at most.
     pub jitter: Option<Time>,
-    /// What it follows, if it has no start of its own.
+    /// The entries that it follows, if it has no start of its own.
     pub after: Option<After>,
 }
 

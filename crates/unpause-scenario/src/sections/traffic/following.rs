@@ -13,14 +13,14 @@ use unpause_sim::traffic::{Ending, Following, Matching};
 use super::common::Common;
 use unpause_import::fabric::names::Names;
 
-/// What an entry follows, as it is written.
+/// The entries that an entry follows, as written.
 pub(crate) struct After {
     entries: Spanned<NameList>,
     ending: Ending,
     matching: Matching,
 }
 
-/// What the entry with these keys follows.
+/// The entries that the entry with these keys follows.
 pub(super) fn after(common: &Common) -> Checked<Option<After>> {
     let Some(entries) = common.after.get() else {
         let end = common.after_end.peek().map(|it| ("after_end", it.span()));
@@ -106,7 +106,7 @@ pub(crate) fn check(config: &Config, places: &[(u16, Range<usize>)], names: &Nam
     Problem::new(message).at(place, label).help(help).err()
 }
 
-/// What is wrong, what to write, and what to do where an entry waits for itself, by its own name or through others.
+/// Message, label and help for an entry that waits for itself, by its own name or through others.
 fn circular(name: &str, names_itself: bool) -> [String; 3] {
     let [label, help] = match names_itself {
         true => [
@@ -122,7 +122,7 @@ fn circular(name: &str, names_itself: bool) -> [String; 3] {
     [message, label.into(), help.into()]
 }
 
-/// What is wrong, what to write at `after`, and what to do.
+/// Message, label at `after`, and help.
 fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
     let of_entry = |entry: u16| names.traffic[usize::from(entry)].as_str();
     let following = config.following.iter().find(|it| it.entry == wrong.entry);

@@ -1,4 +1,4 @@
-//! What a kind of traffic says of itself, once.
+//! Descriptions of kinds of traffic.
 
 use std::ops::Range;
 use unpause_text::error::Checked;
@@ -14,7 +14,7 @@ use crate::text::keys::{Key, Keys, refuse};
 pub(super) trait Kind: Keys<Params = ()> + 'static {
     /// As written in the file.
     const NAME: &'static str;
-    /// What it sends; in Markdown.
+    /// A description of its flows, in Markdown.
     const WHAT: &'static str;
     /// It says the priority of each flow itself.
     const HAS_PRIORITIES: bool = false;
@@ -71,7 +71,7 @@ impl TrafficKind {
         (self.keys)()
     }
 
-    /// What it sends; in Markdown.
+    /// A description of its flows, in Markdown.
     pub fn what(self) -> &'static str {
         self.what
     }
