@@ -15,11 +15,11 @@ use unpause_sim::config::{
     SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
-    Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Permutation, Size, TrafficSpec,
+    Arrivals, BurstFlows, FlowSettings, FlowSpec, Pairs, Pattern, Size, TrafficSpec,
 };
 
 use large::{CABLE, LINK, fat_tree, leaf_spine, ring, sparse};
-use parts::{clos_topology, dcqcn, pcn, run, w1};
+use parts::{clos_topology, dcqcn, pcn, permutation, run, w1};
 
 /// One case.
 pub struct Case {
@@ -270,16 +270,17 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
         recorded: true,
         ..FlowSpec::between(node(src), node(dst))
     };
-    let burst = TrafficSpec::Burst(Burst {
+    let pairs = Pairs::Burst {
         from: (2..16).map(|host| node(&format!("H{host}"))).collect(),
         to: node("R1"),
         flows: BurstFlows::PerHost(16),
-        size: Size::Fixed(64_000),
-        arrivals: Arrivals::once(burst),
+    };
+    let burst = TrafficSpec::Pattern(Pattern {
         flow: FlowSettings {
             controlled: false,
             ..FlowSettings::default()
         },
+        ..Pattern::new(pairs, Size::Fixed(64_000), Arrivals::once(burst))
     });
     let lasting = vec![long("H0", "R0"), long("H1", "R1")];
     let traffic = vec![TrafficSpec::Flows(lasting), burst];
@@ -318,13 +319,14 @@ fn clos(scheme: SchemeConfig, flows: u64, flow: FlowSettings) -> Config {
     let events_per_second = load / (8.0 * size.mean() * 8.0);
     let mut arrivals = Arrivals::poisson(events_per_second, Time::ZERO);
     arrivals.max_flows = Some(flows);
-    let traffic = TrafficSpec::Incast(Incast {
+    let pairs = Pairs::Incast {
         from: hosts.clone(),
         to: hosts,
         senders: (1, 15),
-        size,
-        arrivals,
+    };
+    let traffic = TrafficSpec::Pattern(Pattern {
         flow,
+        ..Pattern::new(pairs, size, arrivals)
     });
     // Long enough for all flows to end; time in which nothing happens costs nothing.
     let stop = Time::from_ms(200) + Time::from_us(10) * flows;
@@ -368,12 +370,7 @@ fn cioq(spines: Option<SpinesConfig>) -> Config {
     }
     .build()
     .expect("the topology is sound");
-    let traffic = TrafficSpec::Permutation(Permutation {
-        hosts: topology.hosts().collect(),
-        size: Some(Size::Fixed(10_000_000)),
-        start: Time::ZERO,
-        flow: FlowSettings::default(),
-    });
+    let traffic = permutation(&topology, Size::Fixed(10_000_000));
     let mut config = run(
         topology,
         SchemeConfig::default(),
@@ -464,14 +461,13 @@ fn incast() -> Config {
     .build()
     .expect("the topology is sound");
     let hosts: Vec<NodeId> = topology.hosts().collect();
-    let burst = TrafficSpec::Burst(Burst {
+    let pairs = Pairs::Burst {
         from: hosts[1..].to_vec(),
         to: hosts[0],
         flows: BurstFlows::PerHost(1),
-        size: Size::Fixed(1_000_000),
-        arrivals: Arrivals::once(Time::ZERO),
-        flow: FlowSettings::default(),
-    });
+    };
+    let at_zero = Arrivals::once(Time::ZERO);
+    let burst = TrafficSpec::Pattern(Pattern::new(pairs, Size::Fixed(1_000_000), at_zero));
     let mut config = run(topology, dcqcn(), vec![burst], Time::from_ms(400));
     config.switch.lossless = 0;
     config.host.retransmit_timeout = Time::from_ms(1);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Fabric, NodeKind};
-use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSpec, Interval, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSpec, Interval, Pairs, TrafficSpec};
 
 use crate::sections::sweep::{MANY_POINTS, Sweep};
 use unpause_text::count::counted;
@@ -160,29 +160,26 @@ fn expected_flows(spec: &TrafficSpec, end: Time) -> f64 {
                 .map_or(f64::INFINITY, |most| most as f64),
         )
     };
-    let (flows, arrivals) = match spec {
+    let pattern = match spec {
         TrafficSpec::Flows(flows) => return flows.len() as f64,
-        TrafficSpec::Permutation(permutation) => return permutation.hosts.len() as f64,
-        TrafficSpec::OnOff(on_off) => {
-            let period = on_off.on.as_secs_f64() + on_off.off.as_secs_f64();
-            let periods = seconds(on_off.start, on_off.stop) / period + 1.0;
-            return periods * on_off.from.len() as f64;
-        }
-        TrafficSpec::Burst(burst) => {
-            let flows = match burst.flows {
-                BurstFlows::PerHost(flows) => f64::from(flows) * burst.from.len() as f64,
-                BurstFlows::InAll(flows) => f64::from(flows),
-            };
-            (flows, &burst.arrivals)
-        }
-        TrafficSpec::Incast(incast) => {
-            let (least, most) = incast.senders;
-            ((f64::from(least) + f64::from(most)) / 2.0, &incast.arrivals)
-        }
-        TrafficSpec::Poisson(poisson) => match poisson.synchronised {
-            true => (poisson.from.len() as f64, &poisson.arrivals),
-            false => (1.0, &poisson.arrivals),
+        TrafficSpec::Pattern(pattern) => pattern,
+    };
+    let arrivals = &pattern.arrivals;
+    let flows = match &pattern.pairs {
+        Pairs::Burst { from, flows, .. } => match flows {
+            BurstFlows::PerHost(flows) => f64::from(*flows) * from.len() as f64,
+            BurstFlows::InAll(flows) => f64::from(*flows),
         },
+        Pairs::Incast {
+            senders: (least, most),
+            ..
+        } => (f64::from(*least) + f64::from(*most)) / 2.0,
+        Pairs::Random {
+            from,
+            synchronised: true,
+            ..
+        } => from.len() as f64,
+        Pairs::Random { .. } => 1.0,
     };
     let most = arrivals.max_flows.map_or(f64::INFINITY, |most| most as f64);
     (events(arrivals) * flows).min(most)

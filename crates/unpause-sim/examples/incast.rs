@@ -10,7 +10,7 @@ use unpause_sim::config::{
     Config, Events, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, Skipping,
     SwitchConfig,
 };
-use unpause_sim::traffic::{Arrivals, Burst, BurstFlows, FlowSettings, Size, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, BurstFlows, Pairs, Pattern, Size, TrafficSpec};
 
 fn main() -> Result<(), unpause_sim::Error> {
     // Node 0 is a switch, nodes 1 to 5 are its hosts.
@@ -22,14 +22,12 @@ fn main() -> Result<(), unpause_sim::Error> {
         rate: Rate::from_gbps(100),
         delay: Time::from_us(1),
     };
-    let incast = Burst {
+    let pairs = Pairs::Burst {
         from: vec![2, 3, 4, 5],
         to: 1,
         flows: BurstFlows::PerHost(1),
-        size: Size::Fixed(1_000_000),
-        arrivals: Arrivals::once(Time::ZERO),
-        flow: FlowSettings::default(),
     };
+    let incast = Pattern::new(pairs, Size::Fixed(1_000_000), Arrivals::once(Time::ZERO));
     let config = Config {
         fabric: Fabric {
             nodes,
@@ -45,7 +43,7 @@ fn main() -> Result<(), unpause_sim::Error> {
             roce: congestion_control::Config::Pcn(Default::default()),
             ..SchemeConfig::default()
         },
-        traffic: vec![TrafficSpec::Burst(incast)],
+        traffic: vec![TrafficSpec::Pattern(incast)],
         probes: Probes::default(),
         seed: 1,
         stop: Time::from_ms(10),

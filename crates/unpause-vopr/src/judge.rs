@@ -317,11 +317,7 @@ fn set_recorded(config: &mut Config, recorded: bool) {
     for spec in &mut config.traffic {
         match spec {
             TrafficSpec::Flows(flows) => flows.iter_mut().for_each(|f| f.recorded = recorded),
-            TrafficSpec::Burst(burst) => burst.flow.recorded = recorded,
-            TrafficSpec::OnOff(on_off) => on_off.flow.recorded = recorded,
-            TrafficSpec::Poisson(poisson) => poisson.flow.recorded = recorded,
-            TrafficSpec::Incast(incast) => incast.flow.recorded = recorded,
-            TrafficSpec::Permutation(permutation) => permutation.flow.recorded = recorded,
+            TrafficSpec::Pattern(pattern) => pattern.flow.recorded = recorded,
         }
     }
 }

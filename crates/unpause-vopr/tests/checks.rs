@@ -206,7 +206,7 @@ fn wrong_packets_and_limits_fail_their_checks() {
         ("delivery", |_, r| r.flows[0].delivered_bytes -= 1),
         ("delivery", |_, r| r.flows[0].notifications += 1),
         ("limits", |c, _| {
-            let TrafficSpec::Burst(burst) = &mut c.traffic[0] else {
+            let TrafficSpec::Pattern(burst) = &mut c.traffic[0] else {
                 panic!("a burst")
             };
             burst.flow.rate_limit = Some(Rate::from_gbps(1));

@@ -4,10 +4,10 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::topology::{FatTree, LeafSpine};
 use unpause_sim::config::{Config, NodeId, NodeKind, SchemeConfig};
 use unpause_sim::traffic::{
-    Arrivals, FlowSettings, FlowSpec, Permutation, Poisson, Receivers, Size, TrafficSpec,
+    Arrivals, FlowSettings, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec,
 };
 
-use super::parts::{clos_topology, dcqcn, pcn, run, w1};
+use super::parts::{clos_topology, dcqcn, pcn, permutation, run, w1};
 
 pub fn fat_tree(scheme: SchemeConfig) -> Config {
     let rate = Rate::from_gbps(100);
@@ -23,12 +23,7 @@ pub fn fat_tree(scheme: SchemeConfig) -> Config {
     }
     .build()
     .expect("the topology is sound");
-    let traffic = TrafficSpec::Permutation(Permutation {
-        hosts: topology.hosts().collect(),
-        size: Some(Size::Fixed(2_000_000)),
-        start: Time::ZERO,
-        flow: FlowSettings::default(),
-    });
+    let traffic = permutation(&topology, Size::Fixed(2_000_000));
     run(topology, scheme, vec![traffic], Time::from_ms(100))
 }
 
@@ -38,14 +33,12 @@ pub fn sparse(pods: u32, flows: u64) -> Config {
     let size = w1();
     let mut arrivals = Arrivals::poisson(0.01 * 10e9 * 512.0 / (8.0 * size.mean()), Time::ZERO);
     arrivals.max_flows = Some(flows);
-    let traffic = TrafficSpec::Poisson(Poisson {
+    let pairs = Pairs::Random {
         from: hosts.clone(),
         to: Receivers::Any(hosts),
-        size,
         synchronised: false,
-        arrivals,
-        flow: FlowSettings::default(),
-    });
+    };
+    let traffic = TrafficSpec::Pattern(Pattern::new(pairs, size, arrivals));
     run(topology, pcn(), vec![traffic], Time::from_ms(100))
 }
 
@@ -72,12 +65,7 @@ pub fn leaf_spine(
     }
     .build()
     .expect("the topology is sound");
-    let traffic = TrafficSpec::Permutation(Permutation {
-        hosts: topology.hosts().collect(),
-        size: Some(Size::Fixed(bytes)),
-        start: Time::ZERO,
-        flow: FlowSettings::default(),
-    });
+    let traffic = permutation(&topology, Size::Fixed(bytes));
     let mut config = run(topology, dcqcn(), vec![traffic], Time::from_ms(100));
     config.host.payload_bytes = 4096;
     config

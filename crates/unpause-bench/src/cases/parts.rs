@@ -9,7 +9,7 @@ use unpause_scenario::topology::{ClosPods, Topology};
 use unpause_sim::config::{
     Config, Events, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig,
 };
-use unpause_sim::traffic::{Size, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, Pairs, Pattern, Size, TrafficSpec};
 
 /// PCN with its defaults.
 pub fn pcn() -> SchemeConfig {
@@ -29,6 +29,12 @@ pub fn dcqcn() -> SchemeConfig {
         roce: congestion_control::Config::Dcqcn(Default::default()),
         ..SchemeConfig::default()
     }
+}
+
+/// A flow from each host and to each, at time zero.
+pub fn permutation(topology: &Topology, size: Size) -> TrafficSpec {
+    let pairs = Pairs::permutation(topology.hosts().collect());
+    TrafficSpec::Pattern(Pattern::new(pairs, size, Arrivals::once(Time::ZERO)))
 }
 
 /// A run with the defaults of hosts and switches.

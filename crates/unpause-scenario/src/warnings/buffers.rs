@@ -381,11 +381,7 @@ fn senders(config: &Config) -> Vec<bool> {
                 let guarded = |flow: &&FlowSpec| lossless & 1 << flow.priority != 0;
                 flows.iter().filter(guarded).map(|flow| flow.src).collect()
             }
-            TrafficSpec::Burst(burst) => burst.from.clone(),
-            TrafficSpec::OnOff(on_off) => on_off.from.clone(),
-            TrafficSpec::Poisson(poisson) => poisson.from.clone(),
-            TrafficSpec::Incast(incast) => incast.from.clone(),
-            TrafficSpec::Permutation(permutation) => permutation.hosts.clone(),
+            TrafficSpec::Pattern(pattern) => pattern.pairs.senders().to_vec(),
         };
         for node in from {
             sends[node as usize] = true;

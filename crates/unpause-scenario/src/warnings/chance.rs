@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow_array::RecordBatch;
 use unpause_sim::config::{Config, NodeKind};
-use unpause_sim::traffic::{Interval, Size, TrafficSpec, Transport};
+use unpause_sim::traffic::{Pairs, Size, TrafficSpec, Transport};
 
 use crate::run::Run;
 use crate::run::measured::Measured;
@@ -117,11 +117,12 @@ fn is_random(config: &Config, priorities: u8) -> bool {
     };
     let of_entry = |spec: &TrafficSpec| match spec {
         TrafficSpec::Flows(_) => false,
-        TrafficSpec::Burst(burst) => {
-            matches!(burst.arrivals.interval, Interval::Exponential { .. })
-                || matches!(burst.size, Size::Cdf(_))
+        // Flows without a size count as random.
+        TrafficSpec::Pattern(pattern) => {
+            pattern.arrivals.is_random()
+                || !matches!(pattern.pairs, Pairs::Burst { .. })
+                || !matches!(pattern.size, Some(Size::Fixed(_)))
         }
-        _ => true,
     };
     let used = (0..).zip(&config.traffic);
     let mut used = used.filter(|(_, spec)| spec.priorities() & priorities != 0);

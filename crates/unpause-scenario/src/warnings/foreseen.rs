@@ -141,11 +141,7 @@ fn late(run: &Run) -> Vec<Foreseen> {
 pub(crate) fn first_of(spec: &TrafficSpec) -> Time {
     match spec {
         TrafficSpec::Flows(flows) => flows.iter().map(|it| it.start).min().unwrap_or(Time::ZERO),
-        TrafficSpec::Burst(burst) => burst.arrivals.start,
-        TrafficSpec::OnOff(on_off) => on_off.start,
-        TrafficSpec::Poisson(poisson) => poisson.arrivals.start,
-        TrafficSpec::Incast(incast) => incast.arrivals.start,
-        TrafficSpec::Permutation(permutation) => permutation.start,
+        TrafficSpec::Pattern(pattern) => pattern.arrivals.start,
     }
 }
 

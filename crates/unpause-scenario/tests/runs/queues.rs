@@ -6,7 +6,7 @@ use unpause_protocols::congestion_point::{self, dctcp_red, ecn_sharp};
 use unpause_protocols::scheduler;
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::{Run, Scenario};
-use unpause_sim::traffic::{Interval, Receivers, TrafficSpec};
+use unpause_sim::traffic::{Interval, Pairs, Receivers, TrafficSpec};
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, Path::new("test.toml")).unwrap_or_else(|e| panic!("{}", e.explain()))
@@ -28,13 +28,16 @@ cdf = "websearch"
 "#;
 
 fn poisson(run: &Run) -> (f64, &Receivers) {
-    let TrafficSpec::Poisson(poisson) = &run.config.traffic[0] else {
+    let TrafficSpec::Pattern(pattern) = &run.config.traffic[0] else {
         panic!("poisson")
     };
-    let Interval::Exponential { events_per_second } = poisson.arrivals.interval else {
+    let Interval::Exponential { events_per_second } = pattern.arrivals.interval else {
         panic!("random intervals")
     };
-    (events_per_second, &poisson.to)
+    let Pairs::Random { to, .. } = &pattern.pairs else {
+        panic!("random pairs")
+    };
+    (events_per_second, to)
 }
 
 /// ECN#, section 6 of the specification: rate per server = load C / oversubscription / mean size.

@@ -200,16 +200,8 @@ impl FlowSettings {
 pub enum TrafficSpec {
     /// Flows named one by one, in any order.
     Flows(Vec<FlowSpec>),
-    /// The same hosts send to one host at each event.
-    Burst(Burst),
-    /// Hosts send for a while, pause for a while.
-    OnOff(OnOff),
-    /// Single flows between random hosts, or one of each sender at each event.
-    Poisson(Poisson),
-    /// Random hosts send to a random host at each event.
-    Incast(Incast),
-    /// Each host sends one flow, each receives one.
-    Permutation(Permutation),
+    /// Flows that are generated during the run.
+    Pattern(Pattern),
 }
 
 impl TrafficSpec {
@@ -217,7 +209,7 @@ impl TrafficSpec {
     pub fn priorities(&self) -> u8 {
         match self {
             Self::Flows(flows) => flows.iter().fold(0, |all, flow| all | 1 << flow.priority),
-            generated => generated.settings().map_or(0, FlowSettings::priorities),
+            Self::Pattern(pattern) => pattern.flow.priorities(),
         }
     }
 
@@ -225,23 +217,140 @@ impl TrafficSpec {
     pub fn uses(&self, transport: Transport) -> bool {
         match self {
             Self::Flows(flows) => flows.iter().any(|flow| flow.transport == transport),
-            generated => generated
-                .settings()
-                .is_some_and(|flow| flow.transport == transport),
+            Self::Pattern(pattern) => pattern.flow.transport == transport,
         }
     }
 
-    /// The settings that flows of a generator share; `None` for flows named one by one.
+    /// The settings that flows of a pattern share; `None` for flows named one by one.
     pub fn settings(&self) -> Option<&FlowSettings> {
         match self {
             Self::Flows(_) => None,
-            Self::Burst(burst) => Some(&burst.flow),
-            Self::OnOff(on_off) => Some(&on_off.flow),
-            Self::Poisson(poisson) => Some(&poisson.flow),
-            Self::Incast(incast) => Some(&incast.flow),
-            Self::Permutation(permutation) => Some(&permutation.flow),
+            Self::Pattern(pattern) => Some(&pattern.flow),
         }
     }
+
+    /// True if its events come at random times.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Self::Pattern(pattern) if pattern.arrivals.is_random())
+    }
+
+    /// Makes random events `factor` times as frequent; those at fixed times stay.
+    pub fn scale_load(&mut self, factor: f64) {
+        if let Self::Pattern(pattern) = self
+            && let Interval::Exponential { events_per_second } = &mut pattern.arrivals.interval
+        {
+            *events_per_second *= factor;
+        }
+    }
+}
+
+/// Flows that start at each of some events: between whom, of which size, when, and how they are sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pattern {
+    /// Who sends to whom.
+    pub pairs: Pairs,
+    /// Payload of each flow; `None` for flows that send until `lifetime` or `arrivals.stop` ends them.
+    pub size: Option<Size>,
+    /// How long a flow sends at most, [`Time::NEVER`] for no limit.
+    pub lifetime: Time,
+    /// When flows start.
+    pub arrivals: Arrivals,
+    /// How they are sent.
+    pub flow: FlowSettings,
+}
+
+impl Pattern {
+    /// Flows of a `size`, with the settings that are the default.
+    pub fn new(pairs: Pairs, size: Size, arrivals: Arrivals) -> Self {
+        Self {
+            pairs,
+            size: Some(size),
+            lifetime: Time::NEVER,
+            arrivals,
+            flow: FlowSettings::default(),
+        }
+    }
+}
+
+/// Who sends to whom at an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pairs {
+    /// Every sender to one receiver.
+    Burst {
+        /// Senders.
+        from: Vec<NodeId>,
+        /// Receiver.
+        to: NodeId,
+        /// How many flows.
+        flows: BurstFlows,
+    },
+    /// One random sender, or each.
+    ///
+    /// The Poisson processes of many senders together are one process with a random sender at each
+    /// event, so a rate is always that of the whole entry.
+    Random {
+        /// Senders, each as likely as another.
+        from: Vec<NodeId>,
+        /// Receivers.
+        to: Receivers,
+        /// All senders share one clock: each starts a flow of its own size at each event.
+        synchronised: bool,
+    },
+    /// Several random senders to a random receiver. The receiver is drawn first, then the number of
+    /// senders, then as many distinct hosts other than the receiver.
+    Incast {
+        /// Possible senders.
+        from: Vec<NodeId>,
+        /// Possible receivers, each as likely as another.
+        to: Vec<NodeId>,
+        /// Least and largest number of senders, each number between as likely as another.
+        senders: (u32, u32),
+    },
+}
+
+impl Pairs {
+    /// Each of `hosts` sends one flow, each receives one, none its own: a random permutation.
+    pub fn permutation(hosts: Vec<NodeId>) -> Self {
+        Self::Random {
+            from: hosts,
+            to: Receivers::Permutation,
+            synchronised: true,
+        }
+    }
+
+    /// All hosts that may send.
+    pub fn senders(&self) -> &[NodeId] {
+        match self {
+            Self::Burst { from, .. } | Self::Random { from, .. } | Self::Incast { from, .. } => {
+                from
+            }
+        }
+    }
+}
+
+/// Number of flows that [`Pairs::Burst`] starts at each event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstFlows {
+    /// This many of each sender.
+    PerHost(u32),
+    /// This many in total, from one sender after the other, in turn.
+    InAll(u32),
+}
+
+/// Receivers of [`Pairs::Random`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Receivers {
+    /// To any of these but the sender itself, each as likely as another.
+    Any(Vec<NodeId>),
+    /// To any of `to` that is behind another switch than the sender, each as likely as another.
+    BehindOtherSwitch {
+        /// Receivers.
+        to: Vec<NodeId>,
+        /// By node: the switch that a host is connected to.
+        switch_of: Arc<[NodeId]>,
+    },
+    /// Each to one of the senders, by a random permutation that stays the same for the run.
+    Permutation,
 }
 
 /// Sizes of flows.
@@ -305,31 +414,10 @@ impl Arrivals {
             ..Self::every(Time::NEVER, start)
         }
     }
-}
 
-impl TrafficSpec {
-    /// True if its events come at random times.
+    /// True if events come at random times.
     pub fn is_random(&self) -> bool {
-        let arrivals = match self {
-            Self::Burst(burst) => &burst.arrivals,
-            Self::Poisson(poisson) => &poisson.arrivals,
-            Self::Incast(incast) => &incast.arrivals,
-            Self::Flows(_) | Self::OnOff(_) | Self::Permutation(_) => return false,
-        };
-        matches!(arrivals.interval, Interval::Exponential { .. })
-    }
-
-    /// Makes random events `factor` times as frequent; those at fixed times stay.
-    pub fn scale_load(&mut self, factor: f64) {
-        let arrivals = match self {
-            Self::Burst(burst) => &mut burst.arrivals,
-            Self::Poisson(poisson) => &mut poisson.arrivals,
-            Self::Incast(incast) => &mut incast.arrivals,
-            Self::Flows(_) | Self::OnOff(_) | Self::Permutation(_) => return,
-        };
-        if let Interval::Exponential { events_per_second } = &mut arrivals.interval {
-            *events_per_second *= factor;
-        }
+        matches!(self.interval, Interval::Exponential { .. })
     }
 }
 
@@ -343,116 +431,4 @@ pub enum Interval {
         /// Mean number of events in a second.
         events_per_second: f64,
     },
-}
-
-/// At each event, all of `from` start flows to `to`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Burst {
-    /// Senders.
-    pub from: Vec<NodeId>,
-    /// Receiver.
-    pub to: NodeId,
-    /// How many at each event.
-    pub flows: BurstFlows,
-    /// Payload of each flow.
-    pub size: Size,
-    /// When.
-    pub arrivals: Arrivals,
-    /// How.
-    pub flow: FlowSettings,
-}
-
-/// How many flows a [`Burst`] starts at each event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BurstFlows {
-    /// So many of each sender.
-    PerHost(u32),
-    /// This many in total, from one sender after the other, in turn.
-    InAll(u32),
-}
-
-/// Every one of `from` sends to `to` for `on`, pauses for `off`, and so on: a new flow each time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OnOff {
-    /// Senders.
-    pub from: Vec<NodeId>,
-    /// Receiver.
-    pub to: NodeId,
-    /// Length of a period of sending.
-    pub on: Time,
-    /// Length of a pause.
-    pub off: Time,
-    /// Start of the first period.
-    pub start: Time,
-    /// No period starts at or after it; the current one ends there.
-    pub stop: Time,
-    /// How.
-    pub flow: FlowSettings,
-}
-
-/// Single flows that arrive as a Poisson process (or with fixed intervals).
-///
-/// The processes of many senders together are one process with a random sender at each event, so a
-/// rate is always that of the whole entry.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Poisson {
-    /// Senders, each as likely as another.
-    pub from: Vec<NodeId>,
-    /// Receivers.
-    pub to: Receivers,
-    /// Payload of each flow.
-    pub size: Size,
-    /// All senders share one clock: each starts a flow of its own size at each event.
-    pub synchronised: bool,
-    /// When.
-    pub arrivals: Arrivals,
-    /// How.
-    pub flow: FlowSettings,
-}
-
-/// To whom the senders of a [`Poisson`] entry send.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Receivers {
-    /// To any of these but the sender itself, each as likely as another.
-    Any(Vec<NodeId>),
-    /// To any of `to` that is behind another switch than the sender, each as likely as another.
-    BehindOtherSwitch {
-        /// Receivers.
-        to: Vec<NodeId>,
-        /// By node: the switch that a host is connected to.
-        switch_of: Arc<[NodeId]>,
-    },
-    /// Each to one of the senders, by a random permutation that stays the same for the run.
-    Permutation,
-}
-
-/// At each event a receiver is drawn from `to`, then a number of senders from `senders`, then as
-/// many distinct hosts from `from` other than the receiver. Each starts one flow of its own size.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Incast {
-    /// Possible senders.
-    pub from: Vec<NodeId>,
-    /// Possible receivers, each as likely as another.
-    pub to: Vec<NodeId>,
-    /// Least and largest number of senders, each number between as likely as another.
-    pub senders: (u32, u32),
-    /// Payload of each flow.
-    pub size: Size,
-    /// When.
-    pub arrivals: Arrivals,
-    /// How.
-    pub flow: FlowSettings,
-}
-
-/// Each of `hosts` sends one flow, each receives one, none its own: a random permutation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Permutation {
-    /// Hosts.
-    pub hosts: Vec<NodeId>,
-    /// Payload of each flow; `None` to send until the end.
-    pub size: Option<Size>,
-    /// When.
-    pub start: Time,
-    /// How.
-    pub flow: FlowSettings,
 }

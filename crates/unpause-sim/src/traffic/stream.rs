@@ -9,7 +9,7 @@ use super::following::Following;
 use super::jitter::Jitter;
 use super::random::Stream;
 use super::spec::{
-    Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Poisson, Receivers, Size, TrafficSpec,
+    Arrivals, BurstFlows, FlowSpec, Interval, Pairs, Pattern, Receivers, Size, TrafficSpec,
 };
 use crate::fabric::{Fabric, NodeId};
 
@@ -110,7 +110,9 @@ impl<'a> Source<'a> {
                 order.sort_by_key(|&i| flows[i as usize].start);
                 Self::Unsorted(flows, order.into_iter())
             }
-            _ => Self::Generated(Box::new(Generator::new(spec, Stream::new(seed, group)))),
+            TrafficSpec::Pattern(pattern) => {
+                Self::Generated(Box::new(Generator::new(pattern, Stream::new(seed, group))))
+            }
         }
     }
 
@@ -128,12 +130,13 @@ impl<'a> Source<'a> {
 #[derive(Debug)]
 struct Generator<'a> {
     random: Stream,
+    pattern: &'a Pattern,
     arrivals: Arrivals,
-    settings: FlowSettings,
-    size: Option<&'a Size>,
-    /// A flow sends no longer than so.
-    lifetime: Time,
-    pattern: Pattern<'a>,
+    /// Of a permutation: the receiver of the sender at the same position. Of an incast: its hosts, the
+    /// senders of the current event first, shuffled a little further at each event.
+    order: Vec<NodeId>,
+    /// The receiver of the current event of an incast.
+    receiver: NodeId,
     /// Time of the current event.
     now: Time,
     events: u64,
@@ -143,113 +146,24 @@ struct Generator<'a> {
     due: usize,
 }
 
-/// Who sends to whom at an event.
-#[derive(Debug)]
-enum Pattern<'a> {
-    /// Every sender to one receiver.
-    Burst {
-        from: &'a [NodeId],
-        to: NodeId,
-        flows: BurstFlows,
-    },
-    /// One random sender, or each.
-    Single {
-        from: &'a [NodeId],
-        to: Targets<'a>,
-        synchronised: bool,
-    },
-    /// The first `chosen` of `pool`; the pool is shuffled a little further at each event.
-    Incast {
-        pool: Vec<NodeId>,
-        to: &'a [NodeId],
-        senders: (u32, u32),
-        receiver: NodeId,
-    },
-}
-
-#[derive(Debug)]
-enum Targets<'a> {
-    Any(&'a [NodeId]),
-    /// As the first, behind another switch than the sender's, which the second tells.
-    BehindOtherSwitch(&'a [NodeId], &'a [NodeId]),
-    /// The receiver of the sender at the same position.
-    Each(Vec<NodeId>),
-}
-
-impl<'a> Targets<'a> {
-    fn of(poisson: &'a Poisson, random: &mut Stream) -> Self {
-        match &poisson.to {
-            Receivers::Any(to) => Self::Any(to),
-            Receivers::BehindOtherSwitch { to, switch_of } => {
-                Self::BehindOtherSwitch(to, switch_of)
-            }
-            Receivers::Permutation => Self::Each(derangement(&poisson.from, random)),
-        }
-    }
-}
-
 impl<'a> Generator<'a> {
-    fn new(spec: &'a TrafficSpec, mut random: Stream) -> Self {
-        let mut lifetime = Time::NEVER;
-        let (pattern, size, arrivals, settings) = match spec {
-            TrafficSpec::Flows(_) => unreachable!("a list of flows needs no generator"),
-            TrafficSpec::Burst(burst) => {
-                let pattern = Pattern::Burst {
-                    from: &burst.from,
-                    to: burst.to,
-                    flows: burst.flows,
-                };
-                (pattern, Some(&burst.size), burst.arrivals, burst.flow)
-            }
-            TrafficSpec::OnOff(on_off) => {
-                lifetime = on_off.on;
-                let pattern = Pattern::Burst {
-                    from: &on_off.from,
-                    to: on_off.to,
-                    flows: BurstFlows::PerHost(1),
-                };
-                let arrivals = Arrivals {
-                    stop: on_off.stop,
-                    ..Arrivals::every(on_off.on.saturating_add(on_off.off), on_off.start)
-                };
-                (pattern, None, arrivals, on_off.flow)
-            }
-            TrafficSpec::Poisson(poisson) => {
-                let pattern = Pattern::Single {
-                    from: &poisson.from,
-                    to: Targets::of(poisson, &mut random),
-                    synchronised: poisson.synchronised,
-                };
-                (pattern, Some(&poisson.size), poisson.arrivals, poisson.flow)
-            }
-            TrafficSpec::Incast(incast) => {
-                let pattern = Pattern::Incast {
-                    pool: incast.from.clone(),
-                    to: &incast.to,
-                    senders: incast.senders,
-                    receiver: incast.to[0],
-                };
-                (pattern, Some(&incast.size), incast.arrivals, incast.flow)
-            }
-            TrafficSpec::Permutation(permutation) => {
-                let pattern = Pattern::Single {
-                    from: &permutation.hosts,
-                    to: Targets::Each(derangement(&permutation.hosts, &mut random)),
-                    synchronised: true,
-                };
-                let arrivals = Arrivals::once(permutation.start);
-                let size = permutation.size.as_ref();
-                (pattern, size, arrivals, permutation.flow)
-            }
+    fn new(pattern: &'a Pattern, mut random: Stream) -> Self {
+        let order = match &pattern.pairs {
+            Pairs::Random {
+                from,
+                to: Receivers::Permutation,
+                ..
+            } => derangement(from, &mut random),
+            Pairs::Incast { from, .. } => from.clone(),
+            Pairs::Burst { .. } | Pairs::Random { .. } => Vec::new(),
         };
         Self {
             random,
-            arrivals,
-            settings,
-            size,
-            lifetime,
             pattern,
-            now: arrivals.start,
+            arrivals: pattern.arrivals,
+            order,
+            receiver: 0,
+            now: pattern.arrivals.start,
             events: 0,
             flows: 0,
             made: 0,
@@ -264,14 +178,14 @@ impl<'a> Generator<'a> {
         if self.made == self.due {
             self.next_event()?;
         }
-        let (src, dst) = self.pattern.pair(self.made, &mut self.random);
+        let (src, dst) = self.pair(self.made);
         self.made += 1;
         self.flows += 1;
-        let size_bytes = self.size.map(|size| match size {
+        let size_bytes = self.pattern.size.as_ref().map(|size| match size {
             Size::Fixed(bytes) => *bytes,
             Size::Cdf(cdf) => cdf.inverse(self.random.unit()),
         });
-        let mut stop = self.now.saturating_add(self.lifetime);
+        let mut stop = self.now.saturating_add(self.pattern.lifetime);
         if size_bytes.is_none() {
             stop = stop.min(self.arrivals.stop);
         }
@@ -279,9 +193,9 @@ impl<'a> Generator<'a> {
             size_bytes,
             start: self.now,
             stop,
-            priority: self.settings.priority_of(size_bytes),
+            priority: self.pattern.flow.priority_of(size_bytes),
             source_port: self.random.source_port(),
-            ..self.settings.flow(src, dst)
+            ..self.pattern.flow.flow(src, dst)
         })
     }
 
@@ -310,46 +224,44 @@ impl<'a> Generator<'a> {
         }
         self.events += 1;
         self.made = 0;
-        self.due = self.pattern.begin(&mut self.random);
+        self.due = self.begin();
         Some(())
     }
-}
 
-impl Pattern<'_> {
-    /// Draws what an event has in common, answers how many flows it starts.
-    fn begin(&mut self, random: &mut Stream) -> usize {
-        match self {
-            Self::Burst { from, flows, .. } => match *flows {
+    /// Draws what an event has in common, returns how many flows it starts.
+    fn begin(&mut self) -> usize {
+        match &self.pattern.pairs {
+            Pairs::Burst { from, flows, .. } => match *flows {
                 BurstFlows::PerHost(flows) => from.len() * flows as usize,
                 BurstFlows::InAll(flows) => flows as usize,
             },
-            Self::Single {
+            Pairs::Random {
                 synchronised: false,
                 ..
             } => 1,
-            Self::Single { from, .. } => from.len(),
-            Self::Incast {
-                pool,
+            Pairs::Random { from, .. } => from.len(),
+            Pairs::Incast {
                 to,
                 senders: (least, most),
-                receiver,
+                ..
             } => {
-                *receiver = to[random.below(to.len())];
-                let count = *least as usize + random.below((*most - *least) as usize + 1);
-                choose(pool, count, *receiver, random);
+                self.receiver = to[self.random.below(to.len())];
+                let count = *least as usize + self.random.below((*most - *least) as usize + 1);
+                choose(&mut self.order, count, self.receiver, &mut self.random);
                 count
             }
         }
     }
 
     /// Sender and receiver of flow `i` of the event.
-    fn pair(&self, i: usize, random: &mut Stream) -> (NodeId, NodeId) {
-        match self {
-            Self::Burst { from, to, flows } => match *flows {
+    fn pair(&mut self, i: usize) -> (NodeId, NodeId) {
+        let random = &mut self.random;
+        match &self.pattern.pairs {
+            Pairs::Burst { from, to, flows } => match *flows {
                 BurstFlows::PerHost(flows) => (from[i / flows as usize], *to),
                 BurstFlows::InAll(_) => (from[i % from.len()], *to),
             },
-            Self::Single {
+            Pairs::Random {
                 from,
                 to,
                 synchronised,
@@ -361,16 +273,16 @@ impl Pattern<'_> {
                 };
                 let src = from[i];
                 let dst = match to {
-                    Targets::Each(to) => to[i],
-                    Targets::Any(to) => draw(to, random, |dst| dst != src),
-                    Targets::BehindOtherSwitch(to, switch_of) => {
+                    Receivers::Permutation => self.order[i],
+                    Receivers::Any(to) => draw(to, random, |dst| dst != src),
+                    Receivers::BehindOtherSwitch { to, switch_of } => {
                         let switch = |host: NodeId| switch_of[host as usize];
                         draw(to, random, |dst| switch(dst) != switch(src))
                     }
                 };
                 (src, dst)
             }
-            Self::Incast { pool, receiver, .. } => (pool[i], *receiver),
+            Pairs::Incast { .. } => (self.order[i], self.receiver),
         }
     }
 }

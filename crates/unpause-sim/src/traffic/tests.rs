@@ -35,48 +35,47 @@ fn spread() -> Size {
     Size::Cdf(Arc::new(Cdf::new(vec![(0, 0.0), (2000, 1.0)]).unwrap()))
 }
 
-fn burst() -> Burst {
-    Burst {
-        from: vec![2, 3, 4],
-        to: 1,
-        flows: BurstFlows::PerHost(2),
-        size: Size::Fixed(64_000),
-        arrivals: Arrivals::once(Time::from_ms(50)),
-        flow: FlowSettings::default(),
-    }
+fn burst() -> Pattern {
+    many_to_one(vec![2, 3, 4], 1, BurstFlows::PerHost(2))
 }
 
-fn poisson(events_per_second: f64, seconds: u64) -> Poisson {
-    Poisson {
-        from: all(10),
-        to: Receivers::Any(all(10)),
-        size: spread(),
+fn many_to_one(from: Vec<NodeId>, to: NodeId, flows: BurstFlows) -> Pattern {
+    let arrivals = Arrivals::once(Time::from_ms(50));
+    Pattern::new(
+        Pairs::Burst { from, to, flows },
+        Size::Fixed(64_000),
+        arrivals,
+    )
+}
+
+fn poisson(events_per_second: f64, seconds: u64) -> Pattern {
+    let arrivals = Arrivals {
+        stop: Time::from_ps(seconds * SECOND),
+        ..Arrivals::poisson(events_per_second, Time::ZERO)
+    };
+    Pattern::new(random(all(10), Receivers::Any(all(10))), spread(), arrivals)
+}
+
+fn random(from: Vec<NodeId>, to: Receivers) -> Pairs {
+    Pairs::Random {
+        from,
+        to,
         synchronised: false,
-        arrivals: Arrivals {
-            stop: Time::from_ps(seconds * SECOND),
-            ..Arrivals::poisson(events_per_second, Time::ZERO)
-        },
-        flow: FlowSettings::default(),
     }
 }
 
-fn incast(senders: (u32, u32)) -> Incast {
-    Incast {
-        from: all(64),
-        to: all(64),
-        senders,
-        size: spread(),
-        arrivals: Arrivals {
-            max_events: Some(2000),
-            ..Arrivals::poisson(1e5, Time::from_us(3))
-        },
-        flow: FlowSettings::default(),
-    }
+fn incast(senders: (u32, u32)) -> Pattern {
+    let (from, to) = (all(64), all(64));
+    let arrivals = Arrivals {
+        max_events: Some(2000),
+        ..Arrivals::poisson(1e5, Time::from_us(3))
+    };
+    Pattern::new(Pairs::Incast { from, to, senders }, spread(), arrivals)
 }
 
 #[test]
 fn a_burst_starts_every_flow_of_every_host_at_once() {
-    let made = flows(&[TrafficSpec::Burst(burst())], 1);
+    let made = flows(&[TrafficSpec::Pattern(burst())], 1);
     let senders: Vec<_> = made.iter().map(|flow| flow.src).collect();
     assert_eq!(senders, [2, 2, 3, 3, 4, 4]);
     for flow in &made {
@@ -91,7 +90,7 @@ fn a_burst_starts_every_flow_of_every_host_at_once() {
 fn a_periodic_burst_repeats_until_its_end_or_its_count() {
     let starts = |arrivals| {
         let mut starts: Vec<u64> = flows(
-            &[TrafficSpec::Burst(Burst {
+            &[TrafficSpec::Pattern(Pattern {
                 arrivals,
                 ..burst()
             })],
@@ -123,17 +122,18 @@ fn a_periodic_burst_repeats_until_its_end_or_its_count() {
 
 #[test]
 fn on_off_sources_send_and_pause_in_turn() {
-    let spec = TrafficSpec::OnOff(OnOff {
-        from: vec![0, 1],
-        to: 2,
-        on: Time::from_us(30),
-        off: Time::from_us(20),
-        start: Time::from_us(10),
-        stop: Time::from_us(75),
+    let spec = TrafficSpec::Pattern(Pattern {
+        size: None,
+        lifetime: Time::from_us(30),
+        arrivals: Arrivals {
+            stop: Time::from_us(75),
+            ..Arrivals::every(Time::from_us(50), Time::from_us(10))
+        },
         flow: FlowSettings {
             rate_limit: Some(Rate::from_gbps(5)),
             ..FlowSettings::default()
         },
+        ..many_to_one(vec![0, 1], 2, BurstFlows::PerHost(1))
     });
     let periods: Vec<_> = flows(&[spec], 1)
         .iter()
@@ -158,7 +158,7 @@ fn on_off_sources_send_and_pause_in_turn() {
 #[test]
 fn poisson_offers_its_load_evenly() {
     let (rate, seconds) = (20_000.0, 5);
-    let made = flows(&[TrafficSpec::Poisson(poisson(rate, seconds))], 3);
+    let made = flows(&[TrafficSpec::Pattern(poisson(rate, seconds))], 3);
     // The count is Poisson with mean 100,000; its standard deviation is 316.
     let expected = rate * seconds as f64;
     assert!((made.len() as f64 - expected).abs() < 4.0 * expected.sqrt());
@@ -195,7 +195,7 @@ fn poisson_offers_its_load_evenly() {
 /// The same random events, twice as close; what happens at fixed times stays.
 #[test]
 fn scaled_load_has_random_events_closer_together() {
-    let plain = TrafficSpec::Poisson(poisson(1_000.0, 2));
+    let plain = TrafficSpec::Pattern(poisson(1_000.0, 2));
     let mut scaled = plain.clone();
     scaled.scale_load(2.0);
     let (plain, scaled) = (flows(&[plain], 7), flows(&[scaled], 7));
@@ -205,7 +205,7 @@ fn scaled_load_has_random_events_closer_together() {
         assert!(one.start.as_ps().abs_diff(twice.as_ps()) < 1_000_000);
         assert_eq!((one.src, one.dst), (two.src, two.dst));
     }
-    let fixed = TrafficSpec::Burst(burst());
+    let fixed = TrafficSpec::Pattern(burst());
     let mut scaled = fixed.clone();
     scaled.scale_load(2.0);
     assert_eq!(scaled, fixed);
@@ -213,10 +213,12 @@ fn scaled_load_has_random_events_closer_together() {
 
 #[test]
 fn synchronised_senders_share_one_clock_and_draw_their_own_sizes() {
-    let spec = TrafficSpec::Poisson(Poisson {
-        from: vec![2, 3, 4],
-        to: Receivers::Any(vec![1]),
-        synchronised: true,
+    let spec = TrafficSpec::Pattern(Pattern {
+        pairs: Pairs::Random {
+            from: vec![2, 3, 4],
+            to: Receivers::Any(vec![1]),
+            synchronised: true,
+        },
         ..poisson(1000.0, 1)
     });
     let made = flows(&[spec], 1);
@@ -241,12 +243,11 @@ fn synchronised_senders_share_one_clock_and_draw_their_own_sizes() {
 fn a_permutation_gives_each_host_one_flow_each_way_and_none_to_itself() {
     for seed in 0..50 {
         let made = flows(
-            &[TrafficSpec::Permutation(Permutation {
-                hosts: all(5),
-                size: Some(Size::Fixed(1)),
-                start: Time::from_us(1),
-                flow: FlowSettings::default(),
-            })],
+            &[TrafficSpec::Pattern(Pattern::new(
+                Pairs::permutation(all(5)),
+                Size::Fixed(1),
+                Arrivals::once(Time::from_us(1)),
+            ))],
             seed,
         );
         assert_eq!(made.iter().map(|f| f.src).collect::<Vec<_>>(), all(5));
@@ -260,8 +261,8 @@ fn a_permutation_gives_each_host_one_flow_each_way_and_none_to_itself() {
 
 #[test]
 fn a_poisson_permutation_keeps_its_pairs() {
-    let spec = TrafficSpec::Poisson(Poisson {
-        to: Receivers::Permutation,
+    let spec = TrafficSpec::Pattern(Pattern {
+        pairs: random(all(10), Receivers::Permutation),
         ..poisson(1000.0, 1)
     });
     let pairs: HashSet<_> = flows(&[spec], 1).iter().map(|f| (f.src, f.dst)).collect();
@@ -278,7 +279,7 @@ fn a_poisson_permutation_keeps_its_pairs() {
 
 #[test]
 fn incast_has_every_number_of_distinct_senders_and_every_receiver() {
-    let made = flows(&[TrafficSpec::Incast(incast((1, 15)))], 1);
+    let made = flows(&[TrafficSpec::Pattern(incast((1, 15)))], 1);
     let mut by_event: HashMap<Time, Vec<FlowSpec>> = HashMap::new();
     for flow in made {
         by_event.entry(flow.start).or_default().push(flow);
@@ -304,7 +305,7 @@ fn incast_has_every_number_of_distinct_senders_and_every_receiver() {
 
 #[test]
 fn all_other_hosts_can_take_part_in_an_incast() {
-    let made = flows(&[TrafficSpec::Incast(incast((63, 63)))], 1);
+    let made = flows(&[TrafficSpec::Pattern(incast((63, 63)))], 1);
     assert_eq!(made.len(), 2000 * 63);
 }
 
@@ -336,17 +337,19 @@ fn entries_that_cannot_be_generated_are_refused() {
             "{error}"
         );
     };
-    let change = |f: &dyn Fn(&mut Burst)| {
+    let change = |f: &dyn Fn(&mut Pattern)| {
         let mut changed = burst();
         f(&mut changed);
-        TrafficSpec::Burst(changed)
+        TrafficSpec::Pattern(changed)
     };
-    refused(change(&|b| b.to = switch), "is a switch");
-    refused(change(&|b| b.to = 65), "no node 65");
-    refused(change(&|b| b.to = 3), "to itself");
-    refused(change(&|b| b.from.clear()), "no senders");
-    refused(change(&|b| b.from.push(2)), "twice");
-    refused(change(&|b| b.size = Size::Fixed(0)), "1 byte");
+    let between = |from, to| TrafficSpec::Pattern(many_to_one(from, to, BurstFlows::PerHost(2)));
+    refused(between(vec![2, 3, 4], switch), "is a switch");
+    refused(between(vec![2, 3, 4], 65), "no node 65");
+    refused(between(vec![2, 3, 4], 3), "to itself");
+    refused(between(vec![], 1), "no senders");
+    refused(between(vec![2, 3, 4, 2], 1), "twice");
+    refused(change(&|b| b.size = Some(Size::Fixed(0))), "1 byte");
+    refused(change(&|b| b.lifetime = Time::ZERO), "longer than zero");
     refused(change(&|b| b.flow.priority = 8), "priority 8");
     let to_eight = PriorityBySize::new(&[(10, 8)]).unwrap();
     refused(change(&|b| b.flow.by_size = to_eight), "priority 8");
@@ -354,22 +357,17 @@ fn entries_that_cannot_be_generated_are_refused() {
         change(&|b| b.arrivals = Arrivals::every(Time::ZERO, Time::ZERO)),
         "interval",
     );
-    refused(TrafficSpec::Poisson(poisson(0.0, 1)), "rate above 0");
-    refused(TrafficSpec::Poisson(poisson(f64::NAN, 1)), "rate above 0");
-    refused(TrafficSpec::Incast(incast((1, 64))), "there are 63");
-    refused(TrafficSpec::Incast(incast((0, 4))), "no range");
-    refused(TrafficSpec::Incast(incast((5, 4))), "no range");
+    refused(TrafficSpec::Pattern(poisson(0.0, 1)), "rate above 0");
+    refused(TrafficSpec::Pattern(poisson(f64::NAN, 1)), "rate above 0");
+    refused(TrafficSpec::Pattern(incast((1, 64))), "there are 63");
+    refused(TrafficSpec::Pattern(incast((0, 4))), "no range");
+    refused(TrafficSpec::Pattern(incast((5, 4))), "no range");
 }
 
 #[test]
 fn a_burst_of_so_many_flows_in_all_takes_its_senders_in_turn() {
-    let burst = Burst {
-        from: all(16),
-        to: 20,
-        flows: BurstFlows::InAll(100),
-        ..burst()
-    };
-    let made = flows(&[TrafficSpec::Burst(burst)], 1);
+    let burst = many_to_one(all(16), 20, BurstFlows::InAll(100));
+    let made = flows(&[TrafficSpec::Pattern(burst)], 1);
     assert_eq!(made.len(), 100);
     for src in 0..16 {
         let of_host = made.iter().filter(|flow| flow.src == src).count();
@@ -383,9 +381,8 @@ fn receivers_behind_another_switch_are_drawn_evenly() {
     let switch_of: Vec<NodeId> = (0..9).map(|host| 100 + host / 4).collect();
     let elsewhere = |from: Vec<NodeId>, to: Vec<NodeId>| {
         let switch_of = switch_of.clone().into();
-        TrafficSpec::Poisson(Poisson {
-            from,
-            to: Receivers::BehindOtherSwitch { to, switch_of },
+        TrafficSpec::Pattern(Pattern {
+            pairs: random(from, Receivers::BehindOtherSwitch { to, switch_of }),
             arrivals: Arrivals {
                 max_flows: Some(20_000),
                 ..Arrivals::poisson(1e6, Time::ZERO)
@@ -425,8 +422,8 @@ fn priorities_follow_sizes() {
     assert_eq!(settings.priority_of(None), 2);
 
     let mut spec = incast((1, 15));
-    (spec.flow, spec.size) = (settings, spread());
-    let spec = TrafficSpec::Incast(spec);
+    (spec.flow, spec.size) = (settings, Some(spread()));
+    let spec = TrafficSpec::Pattern(spec);
     assert_eq!(spec.priorities(), 1 << 6 | 1 << 5 | 1 << 2);
     let made = flows(&[spec], 1);
     let classes: HashSet<u8> = made.iter().map(|flow| flow.priority).collect();

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use unpause_protocols::units::Time;
 
 use super::spec::{
-    Arrivals, BurstFlows, FlowSettings, FlowSpec, Incast, Interval, Receivers, Size, TrafficSpec,
-    Transport,
+    Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Pairs, Pattern, Receivers, Size,
+    TrafficSpec, Transport,
 };
 use crate::fabric::{Fabric, NodeId, NodeKind, PRIORITIES};
 
@@ -17,55 +17,54 @@ impl TrafficSpec {
     pub fn validate(&self, fabric: &Fabric) -> Result<(), String> {
         match self {
             Self::Flows(flows) => flows.iter().try_for_each(|flow| listed(fabric, flow)),
-            Self::Burst(burst) => {
-                senders_to(fabric, &burst.from, burst.to)?;
-                let (BurstFlows::PerHost(flows) | BurstFlows::InAll(flows)) = burst.flows;
-                if flows == 0 {
+            Self::Pattern(pattern) => pattern.validate(fabric),
+        }
+    }
+}
+
+impl Pattern {
+    fn validate(&self, fabric: &Fabric) -> Result<(), String> {
+        self.pairs.validate(fabric)?;
+        if self.lifetime == Time::ZERO {
+            return Err("a period of sending must be longer than zero".into());
+        }
+        if let Some(bytes) = &self.size {
+            size(bytes, &self.flow)?;
+        }
+        arrivals(&self.arrivals)?;
+        settings(&self.flow)
+    }
+}
+
+impl Pairs {
+    fn validate(&self, fabric: &Fabric) -> Result<(), String> {
+        match self {
+            Self::Burst { from, to, flows } => {
+                senders_to(fabric, from, *to)?;
+                let (BurstFlows::PerHost(flows) | BurstFlows::InAll(flows)) = flows;
+                if *flows == 0 {
                     return Err("a burst needs at least 1 flow".into());
                 }
-                size(&burst.size, &burst.flow)?;
-                arrivals(&burst.arrivals)?;
-                settings(&burst.flow)
+                Ok(())
             }
-            Self::OnOff(on_off) => {
-                senders_to(fabric, &on_off.from, on_off.to)?;
-                if on_off.on == Time::ZERO {
-                    return Err("a period of sending must be longer than zero".into());
-                }
-                settings(&on_off.flow)
-            }
-            Self::Poisson(poisson) => {
-                hosts(fabric, &poisson.from, "senders")?;
-                match &poisson.to {
+            Self::Random { from, to, .. } => {
+                hosts(fabric, from, "senders")?;
+                match to {
                     Receivers::Any(to) => {
                         hosts(fabric, to, "receivers")?;
-                        another(&poisson.from, to)?;
+                        another(from, to)
                     }
                     Receivers::BehindOtherSwitch { to, switch_of } => {
                         hosts(fabric, to, "receivers")?;
-                        behind_another(&poisson.from, to, switch_of)?;
+                        behind_another(from, to, switch_of)
                     }
-                    Receivers::Permutation => permutable(&poisson.from)?,
+                    Receivers::Permutation => permutable(from),
                 }
-                size(&poisson.size, &poisson.flow)?;
-                arrivals(&poisson.arrivals)?;
-                settings(&poisson.flow)
             }
-            Self::Incast(incast) => {
-                hosts(fabric, &incast.from, "senders")?;
-                hosts(fabric, &incast.to, "receivers")?;
-                senders(incast)?;
-                size(&incast.size, &incast.flow)?;
-                arrivals(&incast.arrivals)?;
-                settings(&incast.flow)
-            }
-            Self::Permutation(permutation) => {
-                hosts(fabric, &permutation.hosts, "hosts")?;
-                permutable(&permutation.hosts)?;
-                if let Some(bytes) = &permutation.size {
-                    size(bytes, &permutation.flow)?;
-                }
-                settings(&permutation.flow)
+            Self::Incast { from, to, senders } => {
+                hosts(fabric, from, "senders")?;
+                hosts(fabric, to, "receivers")?;
+                enough_senders(from, to, *senders)
             }
         }
     }
@@ -84,13 +83,12 @@ fn listed(fabric: &Fabric, flow: &FlowSpec) -> Result<(), String> {
 }
 
 /// There are as many senders as an incast may ask for, whoever receives.
-fn senders(incast: &Incast) -> Result<(), String> {
-    let (least, most) = incast.senders;
+fn enough_senders(from: &[NodeId], to: &[NodeId], (least, most): (u32, u32)) -> Result<(), String> {
     if least == 0 || least > most {
         return Err(format!("{least} to {most} senders is no range above 0"));
     }
-    let from: HashSet<_> = incast.from.iter().collect();
-    let available = from.len() - usize::from(incast.to.iter().any(|to| from.contains(to)));
+    let from: HashSet<_> = from.iter().collect();
+    let available = from.len() - usize::from(to.iter().any(|to| from.contains(to)));
     if most as usize > available {
         return Err(format!(
             "an incast of {most} senders needs as many hosts beside the receiver, there are {available}"

@@ -10,9 +10,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{
     CioqConfig, Config, Fabric, NodeId, Queueing, SpinesConfig, SwitchModel,
 };
-use unpause_sim::traffic::{
-    Arrivals, FlowSettings, FlowSpec, Poisson, Receivers, Size, TrafficSpec,
-};
+use unpause_sim::traffic::{Arrivals, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec};
 
 use crate::common::*;
 use crate::random::URGENT;
@@ -62,18 +60,29 @@ fn with_mode(mut config: Config, mode: Mode) -> Config {
 
 /// So many flows of `bytes` between hosts drawn at random, at a mean interval.
 fn uniform(hosts: std::ops::Range<NodeId>, flows: u64, bytes: u64, mean: Time) -> TrafficSpec {
+    let to = hosts.clone().collect();
+    random(hosts, to, flows, bytes, mean)
+}
+
+/// The same to receivers of their own.
+fn random(
+    from: std::ops::Range<NodeId>,
+    to: Vec<NodeId>,
+    flows: u64,
+    bytes: u64,
+    mean: Time,
+) -> TrafficSpec {
     let per_second = 1e12 / mean.as_ps() as f64;
-    TrafficSpec::Poisson(Poisson {
-        from: hosts.clone().collect(),
-        to: Receivers::Any(hosts.collect()),
-        size: Size::Fixed(bytes),
+    let pairs = Pairs::Random {
+        from: from.collect(),
+        to: Receivers::Any(to),
         synchronised: false,
-        arrivals: Arrivals {
-            max_flows: Some(flows),
-            ..Arrivals::poisson(per_second, Time::ZERO)
-        },
-        flow: FlowSettings::default(),
-    })
+    };
+    let arrivals = Arrivals {
+        max_flows: Some(flows),
+        ..Arrivals::poisson(per_second, Time::ZERO)
+    };
+    TrafficSpec::Pattern(Pattern::new(pairs, Size::Fixed(bytes), arrivals))
 }
 
 /// A frame waits for its grant, half a latency there and half back, and crosses.
@@ -107,13 +116,7 @@ fn an_output_is_a_single_server() {
             framing_bytes: 20,
             ..star(&rates, Time::from_ns(100))
         };
-        let TrafficSpec::Poisson(poisson) = uniform(2..22, 10_000, 1474, ps(1_542_000)) else {
-            unreachable!("it is one")
-        };
-        config.traffic = vec![TrafficSpec::Poisson(Poisson {
-            to: Receivers::Any(vec![1]),
-            ..poisson
-        })];
+        config.traffic = vec![random(2..22, vec![1], 10_000, 1474, ps(1_542_000))];
         let results = run(&config);
         assert_lossless(&results);
         assert_complete(&results);

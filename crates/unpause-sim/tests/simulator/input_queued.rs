@@ -12,7 +12,7 @@ use unpause_sim::config::{
 };
 use unpause_sim::results::Results;
 use unpause_sim::traffic::{
-    Arrivals, FlowSettings, FlowSpec, Poisson, Receivers, Size, TrafficSpec,
+    Arrivals, FlowSettings, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec,
 };
 
 use crate::common::*;
@@ -58,14 +58,14 @@ fn saturated(n: u32, waiting: u64, queues: InputQueues, slots: u64) -> f64 {
     let slot = FRAME * 800;
     let rates = [vec![gbps(40); n as usize], vec![gbps(10); n as usize]].concat();
     let mut config = config(star(&rates, us(1)), vec![], ps(slots * slot));
-    config.traffic = vec![TrafficSpec::Poisson(Poisson {
+    let pairs = Pairs::Random {
         from: (1..=n).collect(),
         to: Receivers::Any((n + 1..=2 * n).collect()),
-        size: Size::Fixed(1000),
         synchronised: false,
-        arrivals: Arrivals::poisson(f64::from(4 * n) * 1e12 / slot as f64, Time::ZERO),
-        flow: FlowSettings::default(),
-    })];
+    };
+    let arrivals = Arrivals::poisson(f64::from(4 * n) * 1e12 / slot as f64, Time::ZERO);
+    let frames = Pattern::new(pairs, Size::Fixed(1000), arrivals);
+    config.traffic = vec![TrafficSpec::Pattern(frames)];
     config.switch.pfc.threshold = static_threshold(waiting * FRAME);
     config.probes.interval = ps(slots / 2 * slot);
     config.probes.ports = (n..2 * n).map(|port| (0, port as PortId)).collect();

@@ -3,7 +3,7 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, NodeId};
 use unpause_sim::results::Results;
-use unpause_sim::traffic::{Arrivals, FlowSettings, Poisson, Receivers, Size, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, Pairs, Pattern, Receivers, Size, TrafficSpec};
 
 use crate::common::*;
 
@@ -22,17 +22,17 @@ fn config_at(load: f64, egress: Rate, access: Rate, sources: u32, seed: u64) -> 
     let events_per_second = load * packets_per_second;
     let stop = Time::from_us((PACKETS as f64 / events_per_second * 1e6 * 1.5) as u64);
     let mut config = config(star(&rates, us(1)), vec![], stop);
-    config.traffic = vec![TrafficSpec::Poisson(Poisson {
+    let pairs = Pairs::Random {
         from: (2..2 + sources).collect::<Vec<NodeId>>(),
         to: Receivers::Any(vec![1]),
-        size: Size::Fixed(1000),
         synchronised: false,
-        arrivals: Arrivals {
-            max_flows: Some(PACKETS),
-            ..Arrivals::poisson(events_per_second, Time::ZERO)
-        },
-        flow: FlowSettings::default(),
-    })];
+    };
+    let arrivals = Arrivals {
+        max_flows: Some(PACKETS),
+        ..Arrivals::poisson(events_per_second, Time::ZERO)
+    };
+    let packets = Pattern::new(pairs, Size::Fixed(1000), arrivals);
+    config.traffic = vec![TrafficSpec::Pattern(packets)];
     config.seed = seed;
     // Waiting only: PAUSE would hold packets at the sources.
     config.switch.pfc.threshold = static_threshold(100_000_000);

@@ -169,8 +169,7 @@ fn heard(
 fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
     let never_stops = match &config.traffic[usize::from(flow.group)] {
         TrafficSpec::Flows(flows) => flows.iter().all(|flow| flow.stop.is_never()),
-        TrafficSpec::OnOff(_) => false,
-        _ => true,
+        TrafficSpec::Pattern(pattern) => pattern.lifetime.is_never(),
     };
     let mut jobs = config.jobs.iter();
     let is_of_one_message = jobs.any(|job| job.entry == flow.group && job.over == Over::Messages);

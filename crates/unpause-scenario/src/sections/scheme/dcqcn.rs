@@ -263,11 +263,7 @@ fn largest_flow(config: &Config) -> Option<u64> {
             .iter()
             .map(|flow| flow.size_bytes)
             .try_fold(0, |most, size| Some(size?.max(most))),
-        TrafficSpec::Burst(burst) => fixed(&burst.size),
-        TrafficSpec::Poisson(poisson) => fixed(&poisson.size),
-        TrafficSpec::Incast(incast) => fixed(&incast.size),
-        TrafficSpec::Permutation(permutation) => permutation.size.as_ref().and_then(fixed),
-        TrafficSpec::OnOff(_) => None,
+        TrafficSpec::Pattern(pattern) => pattern.size.as_ref().and_then(fixed),
     });
     sizes.reduce(|a, b| Some(a?.max(b?))).flatten()
 }

@@ -6,7 +6,7 @@ use unpause_text::error::Checked;
 use unpause_text::name_list::NameList;
 use unpause_text::quantity::{Duration, Size};
 
-use unpause_sim::traffic::{self, BurstFlows, FlowSettings, TrafficSpec};
+use unpause_sim::traffic::{BurstFlows, FlowSettings, Pairs, Pattern, TrafficSpec};
 
 use super::arrivals::{ONE_EVENT, events, stops_after_start};
 use super::context::Context;
@@ -80,13 +80,10 @@ impl Kind for Burst {
         let size = context
             .files
             .size(&self.size, &self.cdf, flow.transport, entry)?;
-        Ok(TrafficSpec::Burst(traffic::Burst {
-            from,
-            to,
-            flows,
-            size,
-            arrivals,
+        let pairs = Pairs::Burst { from, to, flows };
+        Ok(TrafficSpec::Pattern(Pattern {
             flow,
+            ..Pattern::new(pairs, size, arrivals)
         }))
     }
 }

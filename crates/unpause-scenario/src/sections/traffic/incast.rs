@@ -6,7 +6,7 @@ use unpause_text::error::{Checked, Problem};
 use unpause_text::name_list::NameList;
 use unpause_text::quantity::{Duration, Size};
 
-use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
+use unpause_sim::traffic::{FlowSettings, Pairs, Pattern, TrafficSpec};
 
 use super::arrivals::{ONE_EVENT, events, stops_after_start};
 use super::context::Context;
@@ -95,13 +95,11 @@ impl Kind for Incast {
         let size = context
             .files
             .size(&self.size, &self.cdf, flow.transport, entry)?;
-        Ok(TrafficSpec::Incast(traffic::Incast {
-            from,
-            to,
-            senders: (least, most),
-            size,
-            arrivals,
+        let senders = (least, most);
+        let pairs = Pairs::Incast { from, to, senders };
+        Ok(TrafficSpec::Pattern(Pattern {
             flow,
+            ..Pattern::new(pairs, size, arrivals)
         }))
     }
 }

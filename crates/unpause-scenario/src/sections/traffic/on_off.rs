@@ -7,7 +7,7 @@ use unpause_text::name_list::NameList;
 use unpause_text::quantity::Duration;
 
 use unpause_protocols::units::Time;
-use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSettings, Pairs, Pattern, TrafficSpec};
 
 use super::arrivals::{stops_after_start, time};
 use super::context::Context;
@@ -47,13 +47,17 @@ impl Kind for OnOff {
     ) -> Checked<TrafficSpec> {
         let (from, to) = context.many_to_one(&self.from, &self.to)?;
         stops_after_start(&self.start, &self.stop)?;
-        Ok(TrafficSpec::OnOff(traffic::OnOff {
-            from,
-            to,
-            on: positive("on", &self.on)?,
-            off: positive("off", &self.off)?,
-            start: time(&self.start, Time::ZERO),
-            stop: time(&self.stop, Time::NEVER),
+        let on = positive("on", &self.on)?;
+        let period = on.saturating_add(positive("off", &self.off)?);
+        let flows = BurstFlows::PerHost(1);
+        Ok(TrafficSpec::Pattern(Pattern {
+            pairs: Pairs::Burst { from, to, flows },
+            size: None,
+            lifetime: on,
+            arrivals: Arrivals {
+                stop: time(&self.stop, Time::NEVER),
+                ..Arrivals::every(period, time(&self.start, Time::ZERO))
+            },
             flow,
         }))
     }

@@ -6,7 +6,7 @@ use unpause_text::name_list::NameList;
 use unpause_text::quantity::{Duration, Size};
 
 use unpause_protocols::units::Time;
-use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, FlowSettings, Pairs, Pattern, TrafficSpec};
 
 use super::arrivals::time;
 use super::context::Context;
@@ -51,10 +51,11 @@ impl Kind for Permutation {
             ),
         };
         let start = time(&self.start, Time::ZERO);
-        Ok(TrafficSpec::Permutation(traffic::Permutation {
-            hosts,
+        Ok(TrafficSpec::Pattern(Pattern {
+            pairs: Pairs::permutation(hosts),
             size,
-            start,
+            lifetime: Time::NEVER,
+            arrivals: Arrivals::once(start),
             flow,
         }))
     }

@@ -9,7 +9,9 @@ use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
-use unpause_sim::traffic::{self, Arrivals, FlowSettings, Receivers, TrafficSpec, Transport};
+use unpause_sim::traffic::{
+    self, Arrivals, FlowSettings, Pairs, Pattern, Receivers, TrafficSpec, Transport,
+};
 
 use super::arrivals::{stops_after_start, time};
 use super::context::{Context, LoadBasis, LoadOf};
@@ -103,14 +105,14 @@ impl Kind for Poisson {
             max_flows: self.flows.value().copied(),
             ..Arrivals::poisson(events_per_second, time(&self.start, Time::ZERO))
         };
-        let synchronised = self.is_synchronised();
-        Ok(TrafficSpec::Poisson(traffic::Poisson {
+        let pairs = Pairs::Random {
             from,
             to,
-            size,
-            synchronised,
-            arrivals,
+            synchronised: self.is_synchronised(),
+        };
+        Ok(TrafficSpec::Pattern(Pattern {
             flow,
+            ..Pattern::new(pairs, size, arrivals)
         }))
     }
 }

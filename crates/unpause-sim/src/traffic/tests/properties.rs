@@ -13,31 +13,35 @@ fn specs() -> impl Strategy<Value = Vec<TrafficSpec>> {
             ..Arrivals::every(Time::from_ps(period), Time::from_ps(start))
         };
         match kind {
-            0 => TrafficSpec::Burst(Burst {
+            0 => TrafficSpec::Pattern(Pattern {
                 arrivals: periodic,
                 ..burst()
             }),
-            1 => TrafficSpec::Incast(Incast {
+            1 => TrafficSpec::Pattern(Pattern {
                 arrivals: periodic,
                 ..incast((1, 7))
             }),
-            2 => TrafficSpec::OnOff(OnOff {
-                from: all(3),
-                to: 3,
-                on: Time::from_ps(period),
-                off: Time::from_ps(period / 2),
-                start: Time::from_ps(start),
-                stop: Time::from_ps(start + period * count),
-                flow: FlowSettings::default(),
-            }),
-            3 => TrafficSpec::Permutation(Permutation {
-                hosts: all(4),
+            2 => TrafficSpec::Pattern(Pattern {
                 size: None,
-                start: Time::from_ps(start),
-                flow: FlowSettings::default(),
+                lifetime: Time::from_ps(period),
+                arrivals: Arrivals {
+                    stop: Time::from_ps(start + period * count),
+                    ..Arrivals::every(Time::from_ps(period + period / 2), Time::from_ps(start))
+                },
+                ..many_to_one(all(3), 3, BurstFlows::PerHost(1))
             }),
-            _ => TrafficSpec::Poisson(Poisson {
-                synchronised: period % 2 == 0,
+            3 => TrafficSpec::Pattern(Pattern {
+                pairs: Pairs::permutation(all(4)),
+                size: None,
+                arrivals: Arrivals::once(Time::from_ps(start)),
+                ..burst()
+            }),
+            _ => TrafficSpec::Pattern(Pattern {
+                pairs: Pairs::Random {
+                    from: all(10),
+                    to: Receivers::Any(all(10)),
+                    synchronised: period % 2 == 0,
+                },
                 arrivals: Arrivals {
                     max_flows: Some(count),
                     ..Arrivals::poisson(1e12 / period as f64, Time::from_ps(start))
