@@ -9,43 +9,22 @@
     allow(dead_code, reason = "what files need is there without them, too")
 )]
 
-mod columns;
 mod compile;
-mod cost;
 mod execute;
 mod files;
-pub mod machine;
-mod outcome;
-mod percentile;
-mod run;
 mod schema;
 mod sections;
 mod size;
-mod swept;
-mod tables;
 mod text;
 pub mod topology;
-mod warnings;
 
 pub use compile::scenario::Scenario;
-pub use cost::{Beginning, Cost, Effort, beginning};
 #[cfg(feature = "parquet")]
 pub use execute::execute_at;
 pub use execute::progress::{NoProgress, Progress};
 pub use execute::session;
 pub use execute::session::{Sending, Session, SessionOptions};
 pub use execute::{Options, Simulate, Simulator, costs, execute, execute_by, selected};
-pub use outcome::directory::{
-    Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest,
-};
-#[cfg(feature = "parquet")]
-pub use outcome::directory::{Cache, Cached, Saved};
-pub use outcome::summary::Summary;
-pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
-pub use percentile::percentile;
-pub use run::Run;
-#[cfg(feature = "parquet")]
-pub use run::key::key;
 pub use schema::json_schema;
 pub use sections::loss_recovery::{LOSS_RECOVERIES, LossRecovery};
 pub use sections::marking::{MARKINGS, Marking};
@@ -53,15 +32,26 @@ pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
 pub use sections::sections;
 pub use sections::topology::{BUILDERS, TopologyBuilder};
 pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
-pub use swept::Swept;
-pub use tables::files::write_csv;
-pub use tables::{TABLES, Tables};
 pub use text::document::split_path;
 pub use text::keys::{Key, KeyDefault, plain};
 pub use text::kind::Kind;
 pub use unpause_import::cdf;
 pub use unpause_import::fabric::names::Names;
+pub use unpause_results::cost::{Beginning, Cost, Effort, beginning};
+pub use unpause_results::outcome::directory::{
+    Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest,
+};
+#[cfg(feature = "parquet")]
+pub use unpause_results::outcome::directory::{Cache, Cached, Saved};
+pub use unpause_results::outcome::summary::Summary;
+pub use unpause_results::outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
+pub use unpause_results::run::Run;
+#[cfg(feature = "parquet")]
+pub use unpause_results::run::key::key;
+pub use unpause_results::tables::files::write_csv;
+pub use unpause_results::tables::{TABLES, Tables};
+pub use unpause_results::warnings::Warning;
+pub use unpause_results::{Swept, machine, percentile};
 pub use unpause_text::count::{count, counted};
 pub use unpause_text::error::{Error, SourceError};
 pub use unpause_text::quantity;
-pub use warnings::Warning;

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Fabric, NodeKind};
+use unpause_sim::config::{Config, Fabric};
 use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSpec, Interval, Pairs, TrafficSpec};
 
 use crate::sections::sweep::{MANY_POINTS, Sweep};
+use unpause_import::fabric::topology::edge_switches;
 use unpause_text::count::counted;
 use unpause_text::error::{Checked, Problem};
 use unpause_text::limits::{self, show_count, show_memory};
@@ -87,20 +88,9 @@ impl Runs {
     }
 }
 
-/// Switches of `fabric` that have hosts: there is a route from every switch to each of them.
-fn edges(fabric: &Fabric) -> u64 {
-    let mut is_edge = vec![false; fabric.nodes.len()];
-    for link in &fabric.links {
-        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
-            is_edge[node as usize] |= fabric.nodes[peer as usize] == NodeKind::Host;
-        }
-    }
-    is_edge.into_iter().filter(|is_edge| *is_edge).count() as u64
-}
-
 /// `Err` if it would take too long to find the routes of `fabric`, which `place` describes.
 pub(crate) fn check_routes(fabric: &Fabric, place: Range<usize>) -> Checked<()> {
-    let edges = edges(fabric);
+    let edges = edge_switches(fabric);
     let steps = edges * 2 * fabric.links.len() as u64;
     if steps <= limits::ROUTE_STEPS {
         return Ok(());
@@ -116,18 +106,6 @@ pub(crate) fn check_routes(fabric: &Fabric, place: Range<usize>) -> Checked<()> 
     )
     .help("fewer switches with hosts, more hosts on each")
     .err()
-}
-
-/// Steps of the search for cycles among the buffers of `fabric`, at most.
-pub(crate) fn cycle_steps(fabric: &Fabric) -> u64 {
-    let mut ports = vec![0; fabric.nodes.len()];
-    for link in &fabric.links {
-        ports[link.a as usize] += 1;
-        ports[link.b as usize] += 1;
-    }
-    let onward = fabric.links.iter();
-    let onward = onward.map(|link| ports[link.a as usize] + ports[link.b as usize]);
-    edges(fabric).saturating_mul(onward.sum())
 }
 
 /// `Err` if the entry is expected to start too many flows until `end`.

@@ -100,6 +100,17 @@ fn at_link(index: usize) -> String {
     format!("links[{index}]")
 }
 
+/// Switches of `fabric` that have hosts: there is a route from every switch to each of them.
+pub fn edge_switches(fabric: &Fabric) -> u64 {
+    let mut is_edge = vec![false; fabric.nodes.len()];
+    for link in &fabric.links {
+        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+            is_edge[node as usize] |= fabric.nodes[peer as usize] == NodeKind::Host;
+        }
+    }
+    is_edge.into_iter().filter(|is_edge| *is_edge).count() as u64
+}
+
 impl Topology {
     /// Adds a host, returns its index.
     pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {

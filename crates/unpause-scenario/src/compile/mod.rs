@@ -26,14 +26,13 @@ use unpause_sim::config::{
 };
 
 use crate::files::Files;
-use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
 use crate::sections::file::{FILE_KEYS, File, Sections};
-use crate::sections::hpcc::Hpcc;
+use crate::sections::hpcc;
 use crate::sections::loss_recovery::{loss_recovery, take_loss_recovery};
 use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{
-    BaseRtt, CONGESTION_CONTROLS, Chosen, SchemeKeys, congestion_control,
+    BaseRtt, CONGESTION_CONTROLS, Chosen, CongestionControl, SchemeKeys, congestion_control,
 };
 use crate::sections::sweep::{self, Point};
 use crate::sections::{
@@ -47,6 +46,7 @@ use queues::Queues;
 use rtt::base_rtt;
 use unpause_import::fabric::names::Names;
 use unpause_import::fabric::topology::Topology;
+use unpause_results::run::{Heading, Hpcc, Mechanisms, Run};
 use unpause_text::error::{Checked, Problem};
 use unpause_text::limits;
 
@@ -347,9 +347,7 @@ fn compile_run<'i>(
     let run = Run {
         index: 0,
         scheme: scheme.to_owned(),
-        congestion_control: chosen.congestion_control,
-        marking,
-        sets_queues: chosen.sets_queues,
+        mechanisms: mechanisms(chosen.congestion_control, marking, chosen.sets_queues),
         values: point.values.clone(),
         hpcc,
         config,
@@ -357,6 +355,24 @@ fn compile_run<'i>(
         notes,
     };
     Ok((file, run))
+}
+
+/// The mechanisms of a scheme, as its results know them.
+fn mechanisms(
+    control: CongestionControl,
+    marking: Option<Marking>,
+    sets_queues: bool,
+) -> Mechanisms {
+    Mechanisms {
+        control: control.name(),
+        marking: marking.map(Marking::name),
+        marks: marking.map_or(control.marks(), Marking::marks),
+        sets_queues,
+        transport: control.transport(),
+        reacts: control.reacts(),
+        notifies_by: control.notifies_by(),
+        warning: control.warning(),
+    }
 }
 
 /// A scheme in which some entries have window laws of their own.
@@ -418,7 +434,12 @@ fn recorded(sections: &Sections, names: &Names, switch: &SwitchConfig) -> Checke
     let mut hpcc = Hpcc::default();
     sections.hpcc.apply(&mut hpcc)?;
     let mut probes = probes::probes(&sections.probes, names, switch::can_deadlock(switch))?;
-    hpcc.record(&sections.hpcc, (names, &sections.probes), &mut probes)?;
+    hpcc::record(
+        &mut hpcc,
+        &sections.hpcc,
+        (names, &sections.probes),
+        &mut probes,
+    )?;
     Ok((probes, hpcc))
 }
 

@@ -8,15 +8,15 @@ use crate::compile::base::{Text, read};
 use crate::compile::mistakes;
 use crate::compile::refusal;
 use crate::compile::{self, Compiled};
-#[cfg(feature = "parquet")]
-use crate::run::digest::sha256;
-#[cfg(feature = "parquet")]
-use crate::run::key::key;
-use crate::run::{Heading, Run};
 use crate::sections::traffic::Driver;
-use crate::warnings::{self, Warning};
 use unpause_import::FileError;
 use unpause_import::hpcc_config::Imported;
+use unpause_results::outcome::{Outcome, Part, ScenarioNote};
+use unpause_results::run::digest::sha256;
+#[cfg(feature = "parquet")]
+use unpause_results::run::key::key;
+use unpause_results::run::{Heading, Run};
+use unpause_results::warnings::{self, Warning};
 use unpause_text::error::Error;
 
 /// A scenario file, read, checked and compiled to its runs.
@@ -158,6 +158,18 @@ impl Scenario {
         let problem = compile::refused(&self.text.whole, run, invalid);
         self.text.error(*problem.unwrap_or_else(|problem| problem))
     }
+    /// The outcome of its parts.
+    pub(crate) fn outcome(&self, parts: Vec<Part>) -> Result<Outcome, Error> {
+        let note = ScenarioNote {
+            title: self.title().map(str::to_owned),
+            file: self.origin().display().to_string(),
+            sha256: sha256(self.source().as_bytes()),
+            digest: None,
+        };
+        let source = self.source().to_owned();
+        Outcome::new(note, source, self.sweep_columns(), parts)
+    }
+
     /// Warnings that its reader should see before it runs.
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of_scenario(&self.runs, |path, scheme| {
@@ -199,7 +211,7 @@ mod tests {
         let [pfc, _, _, timely, pcn] = first_seed.collect::<Vec<_>>()[..] else {
             panic!()
         };
-        assert_eq!(pfc.congestion_control.name(), "none");
+        assert_eq!(pfc.mechanisms.control, "none");
         assert_eq!(limit(pfc, 0), Some(Rate::from_gbps(20)));
         assert_eq!(limit(pcn, 0), None);
         assert_eq!(pcn.config.fabric.nodes.len(), 20);

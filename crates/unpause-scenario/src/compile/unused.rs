@@ -8,8 +8,8 @@ use unpause_protocols::loss_recovery;
 use unpause_sim::config;
 use unpause_sim::traffic::Transport;
 
-use crate::run::Run;
 use crate::text::document::Table;
+use unpause_results::run::Run;
 use unpause_text::error::{Checked, Problem};
 
 /// Refuses settings of marking in some queues if no scheme marks there so.

@@ -6,9 +6,9 @@ use unpause_sim::results::PortSample;
 
 #[cfg(feature = "parquet")]
 pub(crate) use self::place::AtPlace;
-use crate::outcome::Part;
-use crate::run::Run;
-use crate::tables::series::SeriesFile;
+use unpause_results::outcome::Part;
+use unpause_results::run::Run;
+use unpause_results::tables::series::SeriesFile;
 use unpause_text::error::Error;
 
 /// Who keeps finished runs, and takes series that are too long for memory.
@@ -52,8 +52,8 @@ mod place {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::outcome::directory::{Cache, Keeper, Place};
-    use crate::run::key::key;
+    use unpause_results::outcome::directory::{Cache, Keeper, Place};
+    use unpause_results::run::key::key;
 
     /// Runs that end sooner after the start are as soon run again.
     const SOON: Duration = Duration::from_secs(2);

@@ -15,22 +15,22 @@ use unpause_sim::results::Results;
 use unpause_sim::{Samples, Watch};
 
 use crate::compile::scenario::Scenario;
-use crate::cost::{self, Cost, Effort};
-#[cfg(feature = "parquet")]
-use crate::outcome::directory::{Cache, Place};
-use crate::outcome::hpcc_files;
-use crate::outcome::{FlowTimes, Outcome, Part, Timing};
-use crate::run::Run;
-use crate::run::job_totals;
-use crate::run::measured::Measured;
-use crate::tables::Tables;
-use crate::tables::series::SeriesFile;
-use crate::warnings;
 #[cfg(feature = "parquet")]
 use at_place::AtPlace;
 use at_place::{InMemory, Keep, last_samples};
 pub use options::{Options, selected};
 use progress::Progress;
+use unpause_results::cost::{self, Cost, Effort};
+#[cfg(feature = "parquet")]
+use unpause_results::outcome::directory::{Cache, Place};
+use unpause_results::outcome::hpcc_files;
+use unpause_results::outcome::{FlowTimes, Outcome, Part, Timing};
+use unpause_results::run::Run;
+use unpause_results::run::job_totals;
+use unpause_results::run::measured::Measured;
+use unpause_results::tables::Tables;
+use unpause_results::tables::series::SeriesFile;
+use unpause_results::warnings;
 use unpause_text::error::Error;
 
 /// Runs the scenario. Results do not depend on the number of threads.
@@ -92,7 +92,7 @@ pub fn execute_at(
     cache: Option<&Cache>,
     simulator: Option<Simulator<'_>>,
 ) -> Result<Outcome, Error> {
-    use crate::cost::{STREAMED, port_samples};
+    use unpause_results::cost::{STREAMED, port_samples};
     let runs = selected(scenario, options)?;
     let samples: u64 = runs.iter().map(|run| port_samples(&run.config)).sum();
     let streams = streams && samples > STREAMED;
@@ -183,7 +183,7 @@ fn all(
     if interrupted {
         return Err(Error::Interrupted);
     }
-    Outcome::new(scenario, finished)
+    scenario.outcome(finished)
 }
 
 /// Tables of a run, and what is worth saying of it.
@@ -278,8 +278,8 @@ mod tests {
 
     use super::*;
     use crate::execute::progress::NoProgress;
-    use crate::outcome::directory::Keeper;
     use crate::{Saved, WriteOptions};
+    use unpause_results::outcome::directory::Keeper;
 
     const SCENARIO: &str = r#"
 duration = "100us"

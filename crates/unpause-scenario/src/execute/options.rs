@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::Skipping;
 
 use crate::compile::scenario::Scenario;
-use crate::run::Run;
+use unpause_results::run::Run;
 use unpause_text::error::{Error, nearest};
 use unpause_text::limits;
 

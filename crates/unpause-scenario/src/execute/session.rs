@@ -12,10 +12,10 @@ use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use crate::compile::scenario::Scenario;
 use crate::execute::{self, part, selected};
-use crate::outcome::{Outcome, Timing};
-use crate::run::Run;
-use crate::run::measured::Measured;
 use crate::sections::traffic::Driver;
+use unpause_results::outcome::{Outcome, Timing};
+use unpause_results::run::Run;
+use unpause_results::run::measured::Measured;
 use unpause_text::error::Error;
 
 /// How a scenario is driven.
@@ -272,7 +272,7 @@ impl Session {
         let columns = scenario.sweep_columns();
         let measured = Measured::new(run, results, Default::default());
         let part = part(columns, measured, timing, None);
-        Outcome::new(&scenario, vec![part])
+        scenario.outcome(vec![part])
     }
 }
 

@@ -2,26 +2,14 @@
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{HistogramProbe, NodeId, PortId, Probes};
-use unpause_text::error::{Checked, Problem};
-use unpause_text::quantity::Duration;
+use unpause_sim::config::{HistogramProbe, PortId, Probes};
 
 use super::probes::ProbeKeys;
 use crate::text::keys::{Keys, Param, WithDefault, Written};
 use unpause_import::fabric::names::Names;
-
-/// Which files are asked for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Hpcc {
-    /// `fct.txt`
-    pub fct: bool,
-    /// `pfc.txt`
-    pub pfc: bool,
-    /// `qlen.txt`
-    pub qlen: bool,
-    /// Nodes in `mix.tr`.
-    pub trace: Vec<NodeId>,
-}
+use unpause_results::run::Hpcc;
+use unpause_text::error::{Checked, Problem};
+use unpause_text::quantity::Duration;
 
 /// How queues are counted where a configuration says nothing; no key changes how often (`qlen_mon_interval`), and
 /// how often that is written (`qlen_dump_interval` of `third.cc`).
@@ -55,64 +43,53 @@ pub(crate) struct HpccKeys {
     pub(crate) qlen_end: WithDefault<Duration>,
 }
 
-impl Hpcc {
-    /// True if any file is asked for.
-    pub fn any(&self) -> bool {
-        self.fct || self.pfc || self.qlen || !self.trace.is_empty()
-    }
-
-    /// Has recorded what the files say.
-    pub fn record(
-        &mut self,
-        keys: &HpccKeys,
-        (names, written): (&Names, &ProbeKeys),
-        probes: &mut Probes,
-    ) -> Checked<()> {
-        if self.pfc
-            && let Some(off) = written.pauses.get().filter(|pauses| !*pauses.get_ref())
-        {
-            return Problem::new(
-                "`hpcc/pfc.txt` needs the PAUSEs that `pauses = false` leaves out",
-            )
+/// Adds to `probes` what the files of `hpcc` need.
+pub(crate) fn record(
+    hpcc: &mut Hpcc,
+    keys: &HpccKeys,
+    (names, written): (&Names, &ProbeKeys),
+    probes: &mut Probes,
+) -> Checked<()> {
+    if hpcc.pfc
+        && let Some(off) = written.pauses.get().filter(|pauses| !*pauses.get_ref())
+    {
+        return Problem::new("`hpcc/pfc.txt` needs the PAUSEs that `pauses = false` leaves out")
             .at(off.span(), "no PAUSE is recorded")
             .help("remove it, or `pfc = true` in [hpcc]")
             .err();
-        }
-        probes.acknowledged |= self.fct;
-        probes.pauses |= self.pfc;
-        if self.qlen {
-            probes.histogram = Some(HistogramProbe {
-                start: keys.qlen_start.value().0,
-                end: keys.qlen_end.value().0,
-                ..QLEN
-            });
-        }
-        for name in keys.trace.value().into_iter().flatten() {
-            if let Some(some) = written.packet_flows.get() {
-                return Problem::new(
-                    "`hpcc/mix.tr` needs the packets that `packet_flows` leaves out",
-                )
+    }
+    probes.acknowledged |= hpcc.fct;
+    probes.pauses |= hpcc.pfc;
+    if hpcc.qlen {
+        probes.histogram = Some(HistogramProbe {
+            start: keys.qlen_start.value().0,
+            end: keys.qlen_end.value().0,
+            ..QLEN
+        });
+    }
+    for name in keys.trace.value().into_iter().flatten() {
+        if let Some(some) = written.packet_flows.get() {
+            return Problem::new("`hpcc/mix.tr` needs the packets that `packet_flows` leaves out")
                 .at(some.span(), "only packets of these flows are recorded")
                 .help("remove it, or `trace` in [hpcc]")
                 .err();
-            }
-            self.trace.push(names.node(name.get_ref(), &name.span())?);
         }
-        self.trace.sort_unstable();
-        self.trace.dedup();
-        for &node in &self.trace {
-            let own = 0..names.peers[node as usize].len() as PortId;
-            probes.packets.extend(own.map(|port| (node, port)));
-            for &peer in &names.peers[node as usize] {
-                let back = names.peers[peer as usize].iter().zip(0..);
-                let back = back.filter(|(far, _)| **far == node);
-                probes.packets.extend(back.map(|(_, port)| (peer, port)));
-            }
-        }
-        if !self.trace.is_empty() {
-            probes.packets.sort_unstable();
-            probes.packets.dedup();
-        }
-        Ok(())
+        hpcc.trace.push(names.node(name.get_ref(), &name.span())?);
     }
+    hpcc.trace.sort_unstable();
+    hpcc.trace.dedup();
+    for &node in &hpcc.trace {
+        let own = 0..names.peers[node as usize].len() as PortId;
+        probes.packets.extend(own.map(|port| (node, port)));
+        for &peer in &names.peers[node as usize] {
+            let back = names.peers[peer as usize].iter().zip(0..);
+            let back = back.filter(|(far, _)| **far == node);
+            probes.packets.extend(back.map(|(_, port)| (peer, port)));
+        }
+    }
+    if !hpcc.trace.is_empty() {
+        probes.packets.sort_unstable();
+        probes.packets.dedup();
+    }
+    Ok(())
 }

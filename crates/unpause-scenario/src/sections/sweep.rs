@@ -12,11 +12,11 @@ use serde_json::json;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 
-use crate::columns;
-use crate::swept::Swept;
 use crate::text::document::{self, Table, read};
 use crate::text::keys::{Keys, Written};
 use crate::text::kind::{HasKind, Kind};
+use unpause_results::Swept;
+use unpause_results::columns;
 
 /// Advice if there are too many points.
 pub(crate) const MANY_POINTS: &str = "every run of a scenario is kept in memory; `unpause sweep` varies keys of a \

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
-use unpause_scenario::{Marking, Scenario};
+use unpause_scenario::Scenario;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::Traffic;
 
@@ -26,11 +26,7 @@ fn every_scenario_is_the_same_on_any_number_of_threads() {
         for run in scenario.runs() {
             // One run of what differs in more than parameters.
             let model = std::mem::discriminant(&run.config.switch.model);
-            if !kinds.insert((
-                run.congestion_control.name(),
-                run.marking.map(Marking::name),
-                model,
-            )) {
+            if !kinds.insert((run.mechanisms.control, run.mechanisms.marking, model)) {
                 continue;
             }
             let mut config = run.config.clone();

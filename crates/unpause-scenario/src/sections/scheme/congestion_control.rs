@@ -164,9 +164,9 @@ impl CongestionControl {
         self.replaceable
     }
 
-    /// A warning about a run with it: message and help.
-    pub(crate) fn warning(self, config: &Config) -> Option<(String, &'static str)> {
-        (self.warning)(config)
+    /// The check for a configuration with it that is odd: a message, and advice.
+    pub(crate) fn warning(self) -> fn(&Config) -> Option<(String, &'static str)> {
+        self.warning
     }
 
     /// The scheme with what its table says, if it has one.

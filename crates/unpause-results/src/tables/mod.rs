@@ -1,0 +1,486 @@
+//! The measurements of runs, as Arrow tables.
+//!
+//! Every table opens with the columns `run` and `scheme`. Times are float64 nanoseconds, exact to
+//! the picosecond; names of columns end in their unit. What a column means is in [`crate::columns`], and
+//! in the metadata of its field: `unit` and `text`.
+
+pub mod files;
+mod join;
+#[cfg_attr(not(feature = "parquet"), path = "no_series.rs")]
+pub mod series;
+
+mod builder;
+mod causes;
+mod collectives;
+mod jobs;
+mod links;
+
+use arrow_array::RecordBatch;
+use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_protocols::units::Rate;
+use unpause_sim::config::{MIN_FRAME_BYTES, WatchdogAction};
+use unpause_sim::results::{
+    self, FlowRecord, FlowSample, PacketKind, PacketRecord, PortRecord, Results,
+};
+use unpause_sim::traffic::Transport;
+
+use crate::columns;
+use crate::run::Run;
+use crate::run::measured::Measured;
+use builder::Builder;
+
+/// The tables of a result.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// One row for each run: totals.
+    pub runs: RecordBatch,
+    /// One row for each flow.
+    pub flows: RecordBatch,
+    /// One row for each (egress port, priority) that carried anything.
+    pub ports: RecordBatch,
+    /// One row for each PAUSE of an egress.
+    pub pauses: RecordBatch,
+    /// Samples of the ports in `[probes]`.
+    pub port_series: RecordBatch,
+    /// Samples of the flows with `record = true`.
+    pub flow_series: RecordBatch,
+    /// Packets that left by the ports in `probes.packets`.
+    pub packets: RecordBatch,
+    /// The holders of the bytes at each PAUSE, with `probes.causes`.
+    pub causes: RecordBatch,
+    /// Flows that waited for what others had filled, with the same.
+    pub victims: RecordBatch,
+    /// Packets lost to links that were down and to routes that led nowhere.
+    pub losses: RecordBatch,
+    /// One row for each change of a link in one direction, and of routes.
+    pub link_changes: RecordBatch,
+    /// One row for each storm that a PFC watchdog found.
+    pub storms: RecordBatch,
+    /// One row for each job: how long its iterations took.
+    pub jobs: RecordBatch,
+    /// One row for each iteration of a job.
+    pub iterations: RecordBatch,
+    /// One row for each rank of each iteration.
+    pub ranks: RecordBatch,
+    /// One row for each message of a job.
+    pub messages: RecordBatch,
+    /// One row for each segment of the critical path of each iteration.
+    pub critical: RecordBatch,
+    /// One row for each collective operation of a group.
+    pub collectives: RecordBatch,
+    /// One row for each link and direction that a job has used.
+    pub job_links: RecordBatch,
+}
+
+/// The columns alone, without a row.
+impl Default for Tables {
+    fn default() -> Self {
+        Self::new(&[], &[])
+    }
+}
+
+/// Names of the tables.
+pub const TABLES: [&str; 19] = [
+    "runs",
+    "flows",
+    "ports",
+    "pauses",
+    "port_series",
+    "flow_series",
+    "packets",
+    "causes",
+    "victims",
+    "losses",
+    "link_changes",
+    "storms",
+    "jobs",
+    "iterations",
+    "ranks",
+    "messages",
+    "critical",
+    "collectives",
+    "job_links",
+];
+
+impl Tables {
+    /// The table of this name.
+    pub fn get(&self, name: &str) -> Option<&RecordBatch> {
+        match name {
+            "runs" => Some(&self.runs),
+            "flows" => Some(&self.flows),
+            "ports" => Some(&self.ports),
+            "pauses" => Some(&self.pauses),
+            "port_series" => Some(&self.port_series),
+            "flow_series" => Some(&self.flow_series),
+            "packets" => Some(&self.packets),
+            "causes" => Some(&self.causes),
+            "victims" => Some(&self.victims),
+            "losses" => Some(&self.losses),
+            "link_changes" => Some(&self.link_changes),
+            "storms" => Some(&self.storms),
+            "jobs" => Some(&self.jobs),
+            "iterations" => Some(&self.iterations),
+            "ranks" => Some(&self.ranks),
+            "messages" => Some(&self.messages),
+            "critical" => Some(&self.critical),
+            "collectives" => Some(&self.collectives),
+            "job_links" => Some(&self.job_links),
+            _ => None,
+        }
+    }
+
+    /// Every table with its name, in the order of [`TABLES`].
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &RecordBatch)> {
+        TABLES
+            .into_iter()
+            .filter_map(|name| Some((name, self.get(name)?)))
+    }
+
+    /// The tables of one run. Its records, except flows, are freed as soon as they are rows, to save memory.
+    pub fn taken(sweep_columns: &[String], measured: &mut Measured) -> Self {
+        let mut table = |of: fn(&[Measured]) -> RecordBatch, rid: fn(&mut Results)| {
+            let batch = of(std::slice::from_ref(measured));
+            rid(&mut measured.results);
+            batch
+        };
+        let packets = table(packets, |r| r.packets = Vec::new());
+        let causes = table(causes::causes, |r| r.causes = Vec::new());
+        let port_series = table(port_series, |r| r.port_series = Vec::new());
+        let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
+        let pauses = table(pauses, |r| r.pauses = Vec::new());
+        let victims = table(causes::victims, |r| r.victims = Vec::new());
+        let jobs = table(jobs::jobs, |_| {});
+        let critical = table(jobs::critical, |_| {});
+        let messages = table(jobs::messages, |r| r.messages = Vec::new());
+        let measured = std::slice::from_ref(measured);
+        Self {
+            runs: runs(sweep_columns, measured),
+            flows: flows(measured),
+            ports: ports(measured),
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+            causes,
+            victims,
+            losses: links::losses(measured),
+            link_changes: links::link_changes(measured),
+            storms: storms(measured),
+            jobs,
+            iterations: jobs::iterations(measured),
+            ranks: jobs::ranks(measured),
+            messages,
+            critical,
+            collectives: collectives::collectives(measured),
+            job_links: collectives::job_links(measured),
+        }
+    }
+
+    /// The tables of `measured`, with a column for each of `sweep_columns`.
+    pub fn new(sweep_columns: &[String], measured: &[Measured]) -> Self {
+        Self {
+            runs: runs(sweep_columns, measured),
+            flows: flows(measured),
+            ports: ports(measured),
+            pauses: pauses(measured),
+            port_series: port_series(measured),
+            flow_series: flow_series(measured),
+            packets: packets(measured),
+            causes: causes::causes(measured),
+            victims: causes::victims(measured),
+            losses: links::losses(measured),
+            link_changes: links::link_changes(measured),
+            storms: storms(measured),
+            jobs: jobs::jobs(measured),
+            iterations: jobs::iterations(measured),
+            ranks: jobs::ranks(measured),
+            messages: jobs::messages(measured),
+            critical: jobs::critical(measured),
+            collectives: collectives::collectives(measured),
+            job_links: collectives::job_links(measured),
+        }
+    }
+}
+
+fn storms(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::STORMS], measured, |m| {
+        m.results.storms.iter().collect()
+    })
+    .port(|it| (it.node, it.port, it.priority))
+    .column("action", |_, it| match it.action {
+        WatchdogAction::Drop => "drop",
+        WatchdogAction::Forward => "forward",
+        WatchdogAction::Alert => "alert",
+    })
+    .column("began_ns", |_, it| it.began)
+    .column("detected_ns", |_, it| it.detected)
+    .column("restored_ns", |_, it| it.restored)
+    .column("dropped_packets", |_, it| it.dropped_packets)
+    .column("dropped_bytes", |_, it| it.dropped_bytes)
+    .column("dropped_data_packets", |_, it| it.dropped_data_packets)
+    .column("input_dropped_packets", |_, it| it.input_dropped_packets)
+    .build()
+}
+
+fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
+    let mut table = Builder::new(&[columns::RUNS], measured, |m| vec![&m.results])
+        .column("seed", |run, _| run.config.seed);
+    for (index, name) in sweep_columns.iter().enumerate() {
+        let text = "value of the sweep, in its `unit`";
+        table = table.push(name, "", text, |run, _| run.values[index].value);
+        let first = measured.first();
+        table.note_names(first.map_or(&[], |it| &it.run.values[index].names));
+    }
+    table
+        .column("simulated_ns", |_, r| r.totals.simulated)
+        .column("packet_hops", |_, r| r.totals.packet_hops)
+        .column("events", |_, r| r.totals.events)
+        .column("data_packets", |_, r| r.totals.data_packets)
+        .column("delivered_packets", |_, r| r.totals.delivered_packets)
+        .column("dropped_packets", |_, r| r.totals.dropped_packets)
+        .column("trimmed_packets", |_, r| r.totals.trimmed_packets)
+        .column("marked_packets", |_, r| r.totals.marked_packets)
+        .column("notifications", |_, r| r.totals.notifications)
+        .column("pause_frames", |_, r| r.totals.pause_frames)
+        .column("flows_started", |_, r| r.totals.flows_started)
+        .column("flows_completed", |_, r| r.totals.flows_completed)
+        .column("deadlock_began_ns", |_, r| {
+            r.deadlock.as_ref().map(|deadlock| deadlock.began)
+        })
+        .build()
+}
+
+fn flows(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::FLOWS], measured, |m| {
+        m.results.flows.iter().collect()
+    })
+    .column("flow_id", |_, f| f.id)
+    .column("traffic", |run, f| {
+        &*run.names.traffic[usize::from(f.group)]
+    })
+    .column("src", |run, f| run.names.name(f.src))
+    .column("dst", |run, f| run.names.name(f.dst))
+    .column("priority", |_, f| f.priority)
+    .column("size_bytes", |_, f| f.size_bytes)
+    .column("start_ns", |_, f| f.start)
+    .column("fct_ns", |_, f| f.fct)
+    .column("ideal_fct_ns", |_, f| f.ideal_fct)
+    .column("slowdown", |_, f| {
+        Some(f.fct?.as_ns_f64() / f.ideal_fct?.as_ns_f64())
+    })
+    .column("delivered_bytes", |_, f| f.delivered_bytes)
+    .column("retransmitted_packets", |_, f| f.retransmitted_packets)
+    .column("transport", |_, f| match f.transport {
+        Transport::Roce => "roce",
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+    })
+    .column("extra_delay_ns", |_, f| f.extra_delay)
+    .column("timeouts", |_, f| f.timeouts)
+    .column("gave_up", |_, f| f.gave_up)
+    .column("notifications", |_, f| f.notifications)
+    .build()
+}
+
+fn ports(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::PORTS], measured, with_rates)
+        .port(|(p, _)| (p.node, p.port, p.priority))
+        .column("rate_bps", |_, (_, rate)| rate.as_bps())
+        .column("tx_packets", |_, (p, _)| p.tx_packets)
+        .column("tx_bytes", |_, (p, _)| p.tx_bytes)
+        .column("marked_packets", |_, (p, _)| p.marked_packets)
+        .column("cnm_packets", |_, (p, _)| p.cnm_packets)
+        .column("dropped_packets", |_, (p, _)| p.dropped_packets)
+        .column("dropped_bytes", |_, (p, _)| p.dropped_bytes)
+        .column("trimmed_packets", |_, (p, _)| p.trimmed_packets)
+        .column("replayed_packets", |_, (p, _)| p.replayed_packets)
+        .column("headroom_dropped_packets", |_, (p, _)| {
+            p.headroom_dropped_packets
+        })
+        .column("max_queue_bytes", |_, (p, _)| p.max_queue_bytes)
+        .column("max_ingress_bytes", |_, (p, _)| p.max_ingress_bytes)
+        .column("pause_frames", |_, (p, _)| p.pause_frames)
+        .column("pause_events", |_, (p, _)| p.pause_events)
+        .column("paused_ns", |_, (p, _)| p.paused)
+        .column("credit_wait_ns", |_, (p, _)| p.credit_wait)
+        .column("stalls", |_, (p, _)| p.stalls)
+        .column("stalled_ns", |_, (p, _)| p.stalled)
+        .build()
+}
+
+/// The ports of a run, each with the rate of its link.
+fn with_rates(measured: &Measured) -> Vec<(&PortRecord, Rate)> {
+    let fabric = &measured.run.config.fabric;
+    let mut rates = vec![Vec::new(); fabric.nodes.len()];
+    for link in &fabric.links {
+        rates[link.a as usize].push(link.rate);
+        rates[link.b as usize].push(link.rate);
+    }
+    let rate = |port: &PortRecord| rates[port.node as usize][usize::from(port.port)];
+    measured
+        .results
+        .ports
+        .iter()
+        .map(|port| (port, rate(port)))
+        .collect()
+}
+
+fn pauses(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::PAUSES], measured, |m| {
+        m.results.pauses.iter().collect()
+    })
+    .port(|p| (p.node, p.port, p.priority))
+    .column("obeyed_ns", |_, p| p.obeyed)
+    .column("start_ns", |_, p| p.start)
+    .column("end_ns", |_, p| p.end)
+    .build()
+}
+
+/// Table `port_series`.
+pub fn port_series(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::PORT_SERIES], measured, |m| {
+        m.results.port_series.iter().collect()
+    })
+    .column("time_ns", |_, s| s.time)
+    .port(|s| (s.node, s.port, s.priority))
+    .column("queue_bytes", |_, s| s.queue_bytes)
+    .column("queue_packets", |_, s| s.queue_packets)
+    .column("ingress_bytes", |_, s| s.ingress_bytes)
+    .column("tx_bytes", |_, s| s.tx_bytes)
+    .column("dropped_packets", |_, s| s.dropped_packets)
+    .column("pause_frames", |_, s| s.pause_frames)
+    .column("paused_ns", |_, s| s.paused)
+    .build()
+}
+
+/// Samples of flows, each with its entry of traffic.
+fn with_groups(measured: &Measured) -> Vec<(&FlowSample, u16)> {
+    let Results {
+        flows, flow_series, ..
+    } = &measured.results;
+    let group = |flow: u32| results::flow(flows, flow).map_or(0, |flow| flow.group);
+    let samples = flow_series.iter();
+    samples.map(|sample| (sample, group(sample.flow))).collect()
+}
+
+fn flow_series(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::FLOW_SERIES], measured, with_groups)
+        .column("time_ns", |_, (s, _)| s.time)
+        .column("flow_id", |_, (s, _)| s.flow)
+        .column("traffic", |run, (_, group)| {
+            &*run.names.traffic[usize::from(group)]
+        })
+        .column("controller_rate_bps", |_, (s, _)| {
+            s.controller_rate.map(Rate::as_bps)
+        })
+        .column("sent_bytes", |_, (s, _)| s.sent_bytes)
+        .column("delivered_bytes", |_, (s, _)| s.delivered_bytes)
+        .column("cwnd_bytes", |_, (s, _)| s.cwnd_bytes)
+        .column("notifications", |_, (s, _)| s.notifications)
+        .build()
+}
+
+/// Packets, each with its flow.
+fn with_flows(measured: &Measured) -> Vec<(&PacketRecord, Option<&FlowRecord>)> {
+    let Results { flows, packets, .. } = &measured.results;
+    let flow = |packet: &PacketRecord| results::flow(flows, packet.flow);
+    packets.iter().map(|it| (it, flow(it))).collect()
+}
+
+fn packets(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::PACKETS], measured, with_flows)
+        .column("time_ns", |_, (p, _)| p.time)
+        .column("arrival_ns", |_, (p, _)| p.arrival)
+        .port(|(p, _)| (p.node, p.port, p.priority))
+        .column("kind", |_, (p, _)| kind(p.kind))
+        .column("flow_id", |_, (p, _)| p.flow)
+        .column("src", |run, (p, _)| run.names.name(p.src))
+        .column("dst", |run, (p, _)| run.names.name(p.dst))
+        .column("frame_bytes", |_, (p, _)| p.bytes)
+        .column("payload_bytes", |run, (p, flow)| {
+            payload(run, p, flow.and_then(|flow| flow.size_bytes))
+        })
+        .column("seq", |_, (p, _)| p.seq)
+        .column("ect", |_, (p, _)| p.ect)
+        .column("ce", |_, (p, _)| p.ce)
+        .column("cwr", |_, (p, _)| p.cwr)
+        .column("ece", |_, (p, _)| p.ece)
+        .column("source_port", |_, (p, _)| p.source_port)
+        .column("sojourn_ns", |_, (p, _)| p.queued.sojourn)
+        .column("queue_bytes", |_, (p, _)| p.queued.queue_bytes)
+        .column("rec_rate", |_, (p, _)| rec_rate(p))
+        .column("cnm_feedback", |_, (p, _)| feedback(p).map(|f| f.qfb))
+        .column("cnm_offset_bytes", |_, (p, _)| {
+            feedback(p).map(|f| f.q_offset)
+        })
+        .column("cnm_delta_bytes", |_, (p, _)| {
+            feedback(p).map(|f| f.q_delta)
+        })
+        .column("pause_priorities", |_, (p, _)| {
+            p.pfc.map(|pfc| pfc.priorities)
+        })
+        .column("pause_quanta", |_, (p, _)| p.pfc.map(|pfc| pfc.quanta))
+        .build()
+}
+
+/// Bytes of a flow of `size` bytes that a packet carries.
+fn payload(run: &Run, packet: &PacketRecord, size: Option<u64>) -> u16 {
+    let host = &run.config.host;
+    let (header, start) = match packet.kind {
+        PacketKind::Data | PacketKind::Datagram => {
+            let start = u64::from(packet.seq) * u64::from(host.payload_bytes);
+            (host.header_bytes, start)
+        }
+        PacketKind::Segment => (host.tcp.header_bytes, u64::from(packet.seq)),
+        _ => return 0,
+    };
+    let most = u32::from(packet.bytes).saturating_sub(header) as u16;
+    if u32::from(packet.bytes) > MIN_FRAME_BYTES {
+        return most;
+    }
+    // Padded: what is left of the flow, whose bytes TCP numbers modulo 2^32.
+    let left = size.map_or(u64::MAX, |size| size.wrapping_sub(start) & 0xffff_ffff);
+    most.min(left.try_into().unwrap_or(u16::MAX))
+}
+
+fn rec_rate(packet: &PacketRecord) -> Option<u32> {
+    match packet.notification {
+        Some(Notification::Pcn {
+            congested: true,
+            rec_rate,
+        }) => Some(rec_rate),
+        _ => None,
+    }
+}
+
+fn feedback(packet: &PacketRecord) -> Option<QcnFeedback> {
+    match packet.notification {
+        Some(Notification::Qcn(feedback)) => Some(feedback),
+        _ => None,
+    }
+}
+
+/// The kind of a packet in table `packets`.
+fn kind(kind: PacketKind) -> &'static str {
+    match kind {
+        PacketKind::Data => "data",
+        PacketKind::Ack => "ack",
+        PacketKind::Nak => "nak",
+        PacketKind::Trimmed => "trimmed",
+        PacketKind::TrimNak => "trim-nak",
+        PacketKind::Segment => "tcp-data",
+        PacketKind::TcpAck => "tcp-ack",
+        PacketKind::Syn => "syn",
+        PacketKind::SynAck => "syn-ack",
+        PacketKind::Fin => "fin",
+        PacketKind::Cnp => "cnp",
+        PacketKind::PcnDecrease => "pcn-decrease",
+        PacketKind::PcnIncrease => "pcn-increase",
+        PacketKind::Cnm => "cnm",
+        PacketKind::Pfc => "pfc",
+        PacketKind::Pull => "pull",
+        PacketKind::Request => "request",
+        PacketKind::Datagram => "udp",
+        PacketKind::Credit => "credit",
+    }
+}

@@ -1,0 +1,58 @@
+//! PFC watchdogs that cannot see a storm.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::flow_control::watchdog::Rule;
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{NodeId, NodeKind};
+
+use crate::run::Run;
+
+/// Why the watchdog of `run` finds no storm, and what to do about it.
+pub fn why(run: &Run) -> Option<(String, &'static str)> {
+    let config = &run.config;
+    let watchdog = config.switch.watchdog?;
+    let params = watchdog.params;
+    let earliest = params.detection.max(params.poll);
+    if earliest >= config.stop {
+        let message = format!(
+            "the PFC watchdog cannot find a storm: it needs at least {earliest}, and the run lasts {}",
+            config.stop
+        );
+        let help =
+            "set a longer duration, or shorten all times of the watchdog in proportion to the run";
+        return Some((message, help));
+    }
+    if params.rule != Rule::Frames {
+        return None;
+    }
+    let pfc = &config.switch.pfc.params;
+    let mut intervals: BTreeMap<Time, Rate> = BTreeMap::new();
+    // Who watches a port sees the PAUSE of its peer.
+    let fabric = &config.fabric;
+    let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
+    let watches = |node, peer| {
+        let has_one = !is_host(node) && !fabric.is_nvswitch(node);
+        has_one && (is_host(peer) || !watchdog.hosts_only)
+    };
+    let watched = fabric.links.iter();
+    let watched = watched.filter(|link| watches(link.a, link.b) || watches(link.b, link.a));
+    for link in watched {
+        let interval = pfc.refresh_interval(pfc.pause_duration(link.rate));
+        intervals.insert(interval, link.rate);
+    }
+    let (longest, rate) = intervals.pop_last()?;
+    if longest <= params.poll {
+        return None;
+    }
+    let every = match longest.is_never() {
+        true => "is not repeated".to_owned(),
+        false => format!("is repeated every {longest} at {rate}"),
+    };
+    let message = format!(
+        "the PFC watchdog may miss a storm: with rule = \"broadcom\" each poll must see a PFC frame, it polls every {}, and a PAUSE {every}",
+        params.poll
+    );
+    let help = "set a longer poll_interval, a shorter pfc.pause_time, or rule = \"mellanox\"";
+    Some((message, help))
+}

@@ -1,0 +1,389 @@
+//! Switches with a shared buffer under fixed thresholds: what their ingress ports may hold, and which settings that defeats.
+
+use std::cmp::Reverse;
+
+use unpause_protocols::congestion_point;
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::units::Rate;
+use unpause_sim::config::{
+    Config, Link, NodeId, NodeKind, PfcThreshold, PortId, QueueMarking, SwitchModel,
+};
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
+
+use crate::run::Run;
+use crate::warnings::in_force::{self, Place};
+use unpause_text::count::size;
+
+/// A setting to look at.
+pub struct Said<'a> {
+    /// For programs, as in [`crate::warnings::Warning`].
+    pub kind: &'static str,
+    pub message: String,
+    pub help: String,
+    /// Path of the key in the file; empty if an override sets it.
+    pub key: Vec<&'a str>,
+}
+
+/// Everything of `run`.
+pub fn of(run: &Run) -> Vec<Said<'_>> {
+    let Some(switches) = Switches::of(run) else {
+        return Vec::new();
+    };
+    let all = [switches.buffer(), switches.kmin(), switches.xon()];
+    all.into_iter().flatten().collect()
+}
+
+/// The switches of a run.
+struct Switches<'a> {
+    run: &'a Run,
+    config: &'a Config,
+    /// By node, by port.
+    links: Vec<Vec<&'a Link>>,
+    /// By node whether lossless data come from it.
+    sends: Vec<bool>,
+    /// Lossless priorities with traffic.
+    used: u8,
+}
+
+impl<'a> Switches<'a> {
+    fn of(run: &'a Run) -> Option<Self> {
+        let config = &run.config;
+        let switch = &config.switch;
+        let used = switch.lossless & config.data_priorities();
+        let is_fixed = matches!(switch.pfc.threshold, PfcThreshold::Static { .. });
+        let is_shared = matches!(switch.model, SwitchModel::SharedBuffer);
+        // Where packets of a priority wait in other queues, or count in other groups, priorities say too little.
+        let mut own = switch.overrides.iter();
+        let has_maps = own.any(|it| it.to_queue.is_some() || it.to_group.is_some());
+        if used == 0 || !is_fixed || !is_shared || has_maps {
+            return None;
+        }
+        let mut links = vec![Vec::new(); config.fabric.nodes.len()];
+        for link in &config.fabric.links {
+            links[link.a as usize].push(link);
+            links[link.b as usize].push(link);
+        }
+        Some(Self {
+            run,
+            config,
+            links,
+            sends: senders(config),
+            used,
+        })
+    }
+
+    fn is_switch(&self, node: NodeId) -> bool {
+        self.config.fabric.nodes[node as usize] == NodeKind::Switch
+    }
+
+    fn each(&self) -> impl Iterator<Item = NodeId> {
+        let all = 0..self.links.len() as NodeId;
+        all.filter(|node| self.is_switch(*node))
+    }
+
+    /// The priorities with traffic that have PFC at a switch.
+    fn priorities(&self, node: NodeId) -> impl Iterator<Item = u8> {
+        let all = self.used & in_force::lossless(self.config, node);
+        (0..8).filter(move |priority| all >> priority & 1 == 1)
+    }
+
+    /// By port the links of a node.
+    fn ports(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
+        (0..).zip(self.links[node as usize].iter().copied())
+    }
+
+    /// Those by which lossless data can come.
+    fn inputs(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
+        self.ports(node).filter(move |(_, link)| {
+            let peer = if link.a == node { link.b } else { link.a };
+            self.sends[peer as usize]
+        })
+    }
+
+    /// XOFF of a priority at each input of a switch.
+    fn xoffs(&self, node: NodeId, priority: u8) -> impl Iterator<Item = u64> {
+        self.inputs(node).filter_map(move |(port, _)| {
+            let at = Place {
+                node,
+                port,
+                priority,
+            };
+            Some(in_force::fixed(self.config, at)?.0)
+        })
+    }
+
+    /// Headroom of a priority at these ports.
+    fn headroom(
+        &self,
+        node: NodeId,
+        priority: u8,
+        ports: impl Iterator<Item = (PortId, &'a Link)>,
+    ) -> u64 {
+        let each = ports.map(|(port, link)| {
+            let at = Place {
+                node,
+                port,
+                priority,
+            };
+            in_force::headroom(self.config, at, link)
+        });
+        each.sum()
+    }
+
+    fn pool(&self) -> u64 {
+        let pool = self.config.switch.pfc.headroom_pool_bytes;
+        pool.unwrap_or(u64::MAX)
+    }
+
+    /// XOFF of all inputs of a switch, if it is the same, and what sets it.
+    fn same_xoff(&self, node: NodeId) -> Option<(u64, &'static str)> {
+        let mut all = self
+            .priorities(node)
+            .flat_map(|priority| self.xoffs(node, priority));
+        let first = all.next()?;
+        let is_same = all.all(|xoff| xoff == first);
+        let own = self.config.switch.overrides.iter();
+        let mut own = own.filter(|it| it.switches.contains(&node));
+        let key = match own.any(|it| it.fixed.is_some()) {
+            true => "xoff of its override",
+            false => "pfc.xoff",
+        };
+        is_same.then_some((first, key))
+    }
+
+    /// The buffer is full before every ingress has reached XOFF.
+    fn buffer(&self) -> Option<Said<'a>> {
+        let wanted = |node| -> u64 {
+            let priorities = self.priorities(node);
+            priorities
+                .flat_map(|priority| self.xoffs(node, priority))
+                .sum()
+        };
+        let left = |node| {
+            let priorities = self.priorities(node);
+            let headroom: u64 = priorities
+                .map(|priority| self.headroom(node, priority, self.ports(node)))
+                .sum();
+            let buffer = in_force::buffer(self.config, node)?;
+            Some(buffer.saturating_sub(headroom.min(self.pool())))
+        };
+        let all = self
+            .each()
+            .filter_map(|node| Some((node, wanted(node), left(node)?)));
+        let (node, wanted, left) = all
+            .filter(|(_, wanted, left)| wanted > left)
+            .max_by_key(|(node, wanted, _)| (*wanted, Reverse(*node)))?;
+        let name = self.run.names.name(node);
+        let (inputs, priorities) = (self.inputs(node).count(), self.priorities(node).count());
+        let is_own = in_force::buffer(self.config, node) != self.config.switch.buffer_bytes;
+        let buffer = if is_own {
+            "its buffer"
+        } else {
+            "switch.buffer"
+        };
+        let same = self.same_xoff(node);
+        let message = match same {
+            Some((xoff, key)) if xoff > left => format!(
+                "{key} {} is more than the {} of {buffer} that headroom leaves: {name} is full before it sends PAUSE, \
+                 and drops lossless packets",
+                size(xoff),
+                size(left)
+            ),
+            _ => {
+                let each = same.map(|(xoff, key)| format!("{key} {}", size(xoff)));
+                format!(
+                    "{inputs} ingress ports of {name} may hold {} in each of {priorities} lossless priorities, {} \
+                     together, and headroom leaves {} of {buffer}: PFC cannot prevent drops",
+                    each.unwrap_or_else(|| "XOFF".to_owned()),
+                    size(wanted),
+                    size(left)
+                )
+            }
+        };
+        let fits = left / (inputs * priorities).max(1) as u64;
+        let key = same.map_or("xoff", |(_, key)| key);
+        Some(Said {
+            kind: "small-buffer",
+            message,
+            help: match is_own {
+                true => format!("set {key} to {} or less, or raise its buffer", size(fits)),
+                false => format!(
+                    "set {key} to {} or less, or remove {buffer}: enough for every port is the default",
+                    size(fits)
+                ),
+            },
+            key: match is_own {
+                true => Vec::new(),
+                false => vec!["switch", "buffer"],
+            },
+        })
+    }
+
+    /// Marking begins at a queue that no number of senders builds up: PAUSE holds them before.
+    fn kmin(&self) -> Option<Said<'a>> {
+        let config = self.config;
+        let all = config.data_priorities();
+        let is_lossy = |node| all & !in_force::lossless(config, node) != 0;
+        if self.each().any(is_lossy) {
+            return None;
+        }
+        let points = config
+            .scheme
+            .congestion_points
+            .iter()
+            .map(|(_, point)| point);
+        let kmins = points
+            .chain([&config.scheme.congestion_point])
+            .map(|point| match point {
+                congestion_point::Config::Red(red) => Some(red.kmin),
+                congestion_point::Config::Wred(wred) => Some(wred.kmin),
+                _ => None,
+            });
+        let of_all = kmins.min().flatten()?;
+        let overrides = config.switch.overrides.iter();
+        let own = overrides.filter_map(|it| match it.marking? {
+            QueueMarking::Curve(curve) => Some(curve.kmin),
+            QueueMarking::Off => None,
+        });
+        let kmin = own.chain([of_all]).min()?;
+        let held = |node| {
+            let of_priority = |priority| {
+                let headroom = self.headroom(node, priority, self.inputs(node));
+                self.xoffs(node, priority).sum::<u64>() + headroom.min(self.pool())
+            };
+            self.priorities(node).map(of_priority).max().unwrap_or(0)
+        };
+        let held = self.each().map(|node| (node, held(node)));
+        let (node, most) = held.max_by_key(|(_, held)| *held)?;
+        let xoff = self.same_xoff(node);
+        let at_xoff = xoff.map_or(String::new(), |(xoff, _)| format!(" ({})", size(xoff)));
+        (most > 0 && kmin >= most).then(|| Said {
+            kind: "unreachable-kmin",
+            message: format!(
+                "no queue reaches kmin {}: with all {} ingress ports of {} at XOFF{at_xoff} and their headroom full, it \
+                 holds {}; PAUSE comes before any mark",
+                size(kmin),
+                self.inputs(node).count(),
+                self.run.names.name(node),
+                size(most),
+            ),
+            help: match xoff {
+                Some((xoff, key)) => format!(
+                    "lower kmin below {}, what two ingress ports hold at XOFF, or raise {key}",
+                    size(2 * xoff)
+                ),
+                None => format!("lower kmin below {}, or raise XOFF there", size(most)),
+            },
+            key: match kmin == of_all {
+                true => self.kmin_key(),
+                false => Vec::new(),
+            },
+        })
+    }
+
+    fn kmin_key(&self) -> Vec<&'a str> {
+        let mechanisms = &self.run.mechanisms;
+        let table = mechanisms.marking.unwrap_or(mechanisms.control);
+        vec!["scheme", &self.run.scheme, table, "kmin"]
+    }
+
+    /// Between XON and the first byte that follows it, an ingress runs dry.
+    fn xon(&self) -> Option<Said<'a>> {
+        let config = self.config;
+        let fastest = fastest_two(config);
+        let needs = |link: &Link| {
+            let reaction = config.switch.pfc.reaction;
+            let out = |node: NodeId| {
+                let (first, second) = fastest[node as usize];
+                if first == link.rate { second } else { first }
+            };
+            // Which way data go is not known: it is low for both.
+            let drained = out(link.a).min(out(link.b)).min(link.rate);
+            pfc::headroom(drained, link.delay, 0, 0, reaction)
+        };
+        let inner = |node| {
+            let ports = self.ports(node);
+            ports.filter(|(_, link)| self.is_switch(link.a) && self.is_switch(link.b))
+        };
+        let places = self.each().flat_map(|node| {
+            inner(node).flat_map(move |(port, link)| {
+                self.priorities(node).map(move |priority| {
+                    let at = Place {
+                        node,
+                        port,
+                        priority,
+                    };
+                    (at, link)
+                })
+            })
+        });
+        let low = places.filter_map(|(at, link)| {
+            let xon = in_force::fixed(config, at)?.1;
+            let needed = needs(link);
+            (needed > xon).then_some((needed, xon, at, link))
+        });
+        let (needed, xon, at, link) = low.max_by_key(|(needed, ..)| *needed)?;
+        let (a, b) = (self.run.names.name(link.a), self.run.names.name(link.b));
+        let is_own = in_force::own(config, at, |it| it.fixed).is_some();
+        let (what, xoff) = match is_own {
+            true => ("xon of its override", "xoff"),
+            false => ("pfc.xon", "pfc.xoff"),
+        };
+        Some(Said {
+            kind: "low-xon",
+            message: format!(
+                "{what} {} is too low for the link {a} to {b}: its ingress drains {needed} in the round trip of {} before the first byte after XON arrives, and the link behind it then idles",
+                size(xon),
+                link.delay.saturating_add(link.delay),
+                needed = size(needed),
+            ),
+            help: format!(
+                "set {what} to {} or more, and {xoff} above it",
+                size(needed)
+            ),
+            key: match is_own {
+                true => Vec::new(),
+                false => vec!["pfc", "xon"],
+            },
+        })
+    }
+}
+
+/// By node the rates of its two fastest links, the second that of the first if there are two of them.
+fn fastest_two(config: &Config) -> Vec<(Rate, Rate)> {
+    let mut fastest = vec![(Rate::ZERO, Rate::ZERO); config.fabric.nodes.len()];
+    for link in &config.fabric.links {
+        for node in [link.a, link.b] {
+            let (first, second) = &mut fastest[node as usize];
+            if link.rate > *first {
+                (*first, *second) = (link.rate, *first);
+            } else if link.rate > *second {
+                *second = link.rate;
+            }
+        }
+    }
+    fastest
+}
+
+/// By node whether lossless data come from it: switches forward them, hosts if they have flows.
+fn senders(config: &Config) -> Vec<bool> {
+    let lossless = config.switch.lossless;
+    let nodes = config.fabric.nodes.iter();
+    let mut sends: Vec<bool> = nodes.map(|node| *node == NodeKind::Switch).collect();
+    for spec in &config.traffic {
+        if spec.priorities() & lossless == 0 {
+            continue;
+        }
+        let from: Vec<NodeId> = match spec {
+            TrafficSpec::Flows(flows) => {
+                let guarded = |flow: &&FlowSpec| lossless & 1 << flow.priority != 0;
+                flows.iter().filter(guarded).map(|flow| flow.src).collect()
+            }
+            TrafficSpec::Pattern(pattern) => pattern.pairs.senders().to_vec(),
+        };
+        for node in from {
+            sends[node as usize] = true;
+        }
+    }
+    sends
+}

@@ -1,0 +1,453 @@
+//! Warnings for the reader of a result: drops, silence, settings without effect.
+
+mod blind_watchdog;
+mod buffers;
+mod chance;
+mod crossings;
+mod cut_off;
+mod cycles;
+mod distances;
+pub mod fast_watchdog;
+mod foreseen;
+mod headroom;
+mod in_force;
+mod link_failures;
+mod link_rates;
+mod long_paths;
+mod lossy_links;
+mod reordering;
+mod starved;
+mod storms;
+mod stuck;
+mod thresholds;
+mod timeouts;
+pub mod unequal_blocks;
+mod unfinished;
+mod unfinished_jobs;
+mod waiting;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use unpause_protocols::notification_point;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{NodeId, NodeKind, SwitchModel};
+use unpause_sim::results::PortRecord;
+
+use crate::run::Run;
+use crate::run::measured::Measured;
+use crate::tables::Tables;
+use cycles::{Cycles, ring};
+use in_force::Place;
+use unpause_text::count::size;
+
+/// Something to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Run it is about.
+    pub run: u32,
+    /// Its scheme.
+    pub scheme: String,
+    /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
+    /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
+    /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
+    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
+    /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
+    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`.
+    pub kind: String,
+    /// The event.
+    pub message: String,
+    /// Advice.
+    pub help: Option<String>,
+    /// True if it may be just what was wanted: no PAUSE where congestion control is to avoid it.
+    #[serde(default)]
+    pub note: bool,
+}
+
+/// Everything worth saying about these runs, of each of which that is known which [`of_run`] answers.
+pub fn of_parts<'a>(parts: impl Iterator<Item = (&'a Run, &'a [Warning])>) -> Vec<Warning> {
+    let mut cycles = Cycles::default();
+    let of_part = |(run, own): (&'a Run, &[Warning])| {
+        let mut warnings = own.to_vec();
+        warnings.extend(cycles.of(run).map(|cycle| cyclic(run, &cycle)));
+        warnings
+    };
+    parts.flat_map(of_part).collect()
+}
+
+fn cyclic(run: &Run, cycle: &str) -> Warning {
+    Warning {
+        run: run.index,
+        scheme: run.scheme.clone(),
+        kind: "cyclic-buffers".into(),
+        message: format!("PFC can deadlock: buffers wait for one another in a cycle: {cycle}"),
+        help: Some(
+            match run.config.fabric.groups.is_empty() {
+                true => "routes that first go up and then down, as in an intact Clos, have no such cycle",
+                false => {
+                    "in a dragonfly, paths over several groups have such cycles; without PFC (switch.lossless = [], \
+                     loss_recovery = \"selective-repeat\", switch.trimming) nothing can deadlock. Credits of links deadlock \
+                     as PFC does; a virtual channel for each hop, which avoids it, is not modelled"
+                }
+            }
+            .into(),
+        ),
+        note: false,
+    }
+}
+
+/// A warning for each run whose seed changed nothing, of runs with their tables.
+pub fn of_seeds(parts: &[(&Run, &Tables)]) -> Vec<Warning> {
+    let of_run = |run: &Run| {
+        Warning {
+        run: run.index,
+        scheme: run.scheme.clone(),
+        kind: "same-seeds".into(),
+        message: "every seed gives the same result: nothing that is drawn at random made a difference".into(),
+        help: Some(
+            "run one seed; random traffic (mean_interval, load, a cdf), jitter, ECMP, probabilistic marking, errors of links \
+             and the like depend on it, and none of them changed a flow or a port here"
+                .into(),
+        ),
+        note: false,
+    }
+    };
+    chance::same_seeds(parts).into_iter().map(of_run).collect()
+}
+
+/// Warnings before anything runs; each once for all the runs that it applies to.
+///
+/// `place` answers where a key of a scheme is written, as `file:line`.
+pub fn of_scenario(
+    runs: &[Run],
+    place: impl Fn(&[String], &str) -> Option<String>,
+) -> Vec<Warning> {
+    let mut cycles = Cycles::default();
+    let mut warnings: Vec<Warning> = Vec::new();
+    for run in runs {
+        let said = |new: &Warning| warnings.iter().any(|old| old.message == new.message);
+        let of_scheme = (run.mechanisms.warning)(&run.config);
+        let of_scheme = of_scheme.map(|(message, help)| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: "input".into(),
+            message,
+            help: Some(help.into()),
+            note: false,
+        });
+        let cycle = cycles.of(run).map(|cycle| cyclic(run, &cycle));
+        let of_input = run.notes.iter().map(|note| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: "input".into(),
+            message: note.clone(),
+            help: None,
+            note: false,
+        });
+        let foreseen = foreseen::of(run).into_iter();
+        let foreseen = foreseen.map(|it| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: it.kind.into(),
+            message: match place(&it.key, &run.scheme) {
+                Some(place) => format!("{place}: {}", it.message),
+                None => it.message,
+            },
+            help: Some(it.help),
+            note: is_note(it.kind),
+        });
+        let new = of_input.chain(cycle).chain(of_scheme).chain(foreseen);
+        let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
+        warnings.extend(new);
+    }
+    warnings
+}
+
+/// True of kinds that may be just what was wanted.
+fn is_note(kind: &str) -> bool {
+    let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
+    let others = [storms::KIND, thresholds::KIND];
+    let of_jobs = [unequal_blocks::KIND, unfinished_jobs::SOME];
+    of_links.contains(&kind) || others.contains(&kind) || of_jobs.contains(&kind)
+}
+
+/// Warnings about one run.
+pub fn of_run(measured: &Measured) -> Vec<Warning> {
+    let mut found = Found {
+        measured,
+        warnings: Vec::new(),
+    };
+    for note in &measured.run.notes {
+        found.add("input", note.clone(), None);
+    }
+    found.deadlock();
+    found.drops();
+    found.probes();
+    found.traffic();
+    found.stuck();
+    found.mechanism();
+    found.scheme();
+    found.starved();
+    let others = [
+        chance::phase(measured),
+        foreseen::of(&measured.run),
+        waiting::of(measured),
+        link_failures::of(measured),
+        link_rates::of(measured),
+        lossy_links::of(measured),
+        storms::of(measured),
+        Vec::from_iter(reordering::of(measured)),
+        Vec::from_iter(long_paths::of(measured)),
+        unequal_blocks::of(measured),
+        unfinished_jobs::of(measured),
+    ];
+    for it in others.concat() {
+        found.add(it.kind, it.message, Some(it.help));
+    }
+    found.warnings
+}
+
+struct Found<'a> {
+    measured: &'a Measured,
+    warnings: Vec<Warning>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, kind: &str, message: String, help: Option<String>) {
+        let run = &self.measured.run;
+        let (run, scheme) = (run.index, run.scheme.clone());
+        self.warnings.push(Warning {
+            run,
+            scheme,
+            kind: kind.to_owned(),
+            message,
+            help,
+            note: is_note(kind),
+        });
+    }
+
+    /// The last warning may be what its reader wanted.
+    fn is_note(&mut self) {
+        if let Some(warning) = self.warnings.last_mut() {
+            warning.note = true;
+        }
+    }
+
+    /// True if its priority has PFC there.
+    fn is_lossless(&self, port: &PortRecord) -> bool {
+        in_force::lossless(&self.measured.run.config, port.node) & (1 << port.priority) != 0
+    }
+
+    /// PFC has stopped the fabric for good.
+    fn deadlock(&mut self) {
+        let Measured { run, results, .. } = self.measured;
+        let Some(deadlock) = &results.deadlock else {
+            return;
+        };
+        let priority = deadlock.cycle.first().map_or(0, |port| port.2);
+        let ports = deadlock.cycle.iter().map(|&(node, port, _)| (node, port));
+        self.add(
+            "deadlock",
+            format!(
+                "PFC deadlocked at {} in priority {priority}: {}; the run was ended at {}",
+                deadlock.began,
+                ring(run, ports),
+                results.totals.simulated
+            ),
+            None,
+        );
+    }
+
+    /// Frames of a lossless priority were lost.
+    fn drops(&mut self) {
+        let Measured { run, results, .. } = self.measured;
+        for port in &results.ports {
+            let (node, peer) = (run.names.name(port.node), self.peer(port));
+            let at = format!("{node} port {} (to {peer})", port.port);
+            if port.headroom_dropped_packets > 0 {
+                let (cause, help) = headroom::why_dropped(self.measured, port);
+                let message = format!(
+                    "{at} dropped {} packets of lossless priority {}: {cause}",
+                    port.headroom_dropped_packets, port.priority
+                );
+                self.add("headroom-drops", message, Some(help));
+            }
+        }
+        // Headroom drops count at their ingress and at the queue that they did not reach.
+        let lossless: Vec<&PortRecord> = results
+            .ports
+            .iter()
+            .filter(|port| self.is_lossless(port))
+            .collect();
+        let in_headroom: u64 = lossless
+            .iter()
+            .map(|port| port.headroom_dropped_packets)
+            .sum();
+        let dropped: u64 = lossless.iter().map(|port| port.dropped_packets).sum();
+        if let Some(elsewhere) = dropped
+            .checked_sub(in_headroom)
+            .filter(|packets| *packets > 0)
+        {
+            let message = format!("{elsewhere} packets of a lossless priority were dropped");
+            self.add(
+                "lossless-drops",
+                message,
+                Some("see dropped_packets in table ports".into()),
+            );
+        }
+    }
+
+    fn peer(&self, port: &PortRecord) -> &str {
+        let names = &self.measured.run.names;
+        let peers = &names.peers[port.node as usize];
+        peers
+            .get(usize::from(port.port))
+            .map_or("?", |peer| names.name(*peer))
+    }
+
+    /// Probes that saw nothing.
+    fn probes(&mut self) {
+        let Measured { run, results, .. } = self.measured;
+        for (node, port) in &run.config.probes.ports {
+            let mut records = results.ports.iter();
+            if records.any(|r| (r.node, r.port) == (*node, *port) && r.tx_packets > 0) {
+                continue;
+            }
+            let name = run.names.name(*node);
+            let peer = run
+                .names
+                .name(run.names.peers[*node as usize][usize::from(*port)]);
+            self.add(
+                "empty-probe",
+                format!("probe {name}->{peer} recorded nothing: no packet was sent on this port"),
+                None,
+            );
+        }
+        let probes = &run.config.probes;
+        let interval = probes.flow_interval.unwrap_or(probes.interval);
+        if probes.start.saturating_add(interval) > run.config.stop {
+            let after = match probes.start {
+                Time::ZERO => String::new(),
+                start => format!(" after {start}"),
+            };
+            let key = match probes.flow_interval {
+                Some(_) => "flow_interval",
+                None => "interval",
+            };
+            self.add(
+                "empty-probe",
+                format!("probes are sampled every {interval}{after} and the run ends before"),
+                Some(format!(
+                    "set a shorter probes.{key}, or an earlier probes.start"
+                )),
+            );
+        }
+    }
+
+    /// Entries without a flow, and flows without an end.
+    fn traffic(&mut self) {
+        for (kind, message, help) in unfinished::of(self.measured) {
+            self.add(kind, message, help);
+        }
+    }
+
+    /// Flows that something lost has left waiting for what did not come before the end.
+    fn stuck(&mut self) {
+        for (message, help) in stuck::of(self.measured) {
+            self.add("stuck-flows", message, Some(help));
+        }
+    }
+
+    /// Hosts that never served one of their priorities.
+    fn starved(&mut self) {
+        for (message, help) in starved::of(self.measured) {
+            self.add("starved-priority", message, Some(help.into()));
+        }
+    }
+
+    /// Warnings of the congestion control itself.
+    fn scheme(&mut self) {
+        let run = &self.measured.run;
+        if let Some((message, help)) = (run.mechanisms.warning)(&run.config) {
+            self.add("input", message, Some(help.into()));
+        }
+    }
+
+    /// Why no PAUSE was sent.
+    fn no_pause(&self) -> String {
+        let Measured { run, results, .. } = self.measured;
+        let config = &run.config;
+        let (switch, used) = (&config.switch, config.data_priorities());
+        if switch.lossless & used == 0 {
+            return "no PAUSE was sent: no traffic has a lossless priority".to_owned();
+        }
+        // NVSwitches never send any.
+        let is_switch = |node: NodeId| {
+            let kind = config.fabric.nodes[node as usize];
+            kind == NodeKind::Switch && !config.fabric.is_nvswitch(node)
+        };
+        let mut nodes = 0..config.fabric.nodes.len() as NodeId;
+        if !nodes.any(|node| is_switch(node) && in_force::lossless(config, node) & used != 0) {
+            return "no PAUSE was sent: overrides leave no switch with PFC for a priority of the traffic".to_owned();
+        }
+        let records = results.ports.iter();
+        let records = records.filter(|port| is_switch(port.node) && self.is_lossless(port));
+        let held = records.clone().map(|port| port.max_ingress_bytes).max();
+        let largest = size(held.unwrap_or(0));
+        let at = |port: &PortRecord| Place {
+            node: port.node,
+            port: port.port,
+            priority: port.priority,
+        };
+        let xoffs = records.filter_map(|port| Some(in_force::fixed(config, at(port))?.0));
+        // Where it differs, it is compared with no one XOFF.
+        let xoffs: BTreeSet<u64> = match &switch.model {
+            SwitchModel::Pipeline(pipeline) => BTreeSet::from([pipeline.ingress.xoff]),
+            _ => xoffs.collect(),
+        };
+        let xoff = xoffs.first().filter(|_| xoffs.len() == 1);
+        let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(*xoff)));
+        format!("no PAUSE was sent: no ingress of a switch held more than {largest}{xoff}")
+    }
+
+    /// Flow control or congestion control that did nothing at all.
+    fn mechanism(&mut self) {
+        let Measured { run, results, .. } = self.measured;
+        let totals = &results.totals;
+        let switch = &run.config.switch;
+        let never = "never-triggered";
+        let has_waited = |port: &PortRecord| port.credit_wait != Time::ZERO;
+        if switch.cbfc.is_some() && !results.ports.iter().any(has_waited) {
+            self.add(never, "nobody waited for credits".to_owned(), None);
+            self.is_note();
+        } else if switch.cbfc.is_none() && switch.lossless != 0 && totals.pause_frames == 0 {
+            self.add(never, self.no_pause(), None);
+            self.is_note();
+        }
+        let mechanisms = run.mechanisms;
+        if mechanisms.marks && totals.marked_packets == 0 {
+            self.add(never, "no packet was marked".into(), None);
+            // Its queues before hosts, where credits do their work, mark nothing.
+            if run.config.scheme.credits.is_some() {
+                self.is_note();
+            }
+        }
+        if let Some(what) = mechanisms.notifies_by
+            && totals.notifications == 0
+            && run.config.scheme.notification_point != notification_point::Config::None
+        {
+            let message = format!("no {what} was sent: {} had no effect", mechanisms.control);
+            self.add(never, message, None);
+        }
+        if mechanisms.reacts && run.controls_nothing() {
+            self.add(
+                never,
+                format!(
+                    "no flow obeys {}: all have controlled = false or another transport",
+                    mechanisms.control
+                ),
+                None,
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Flows that something lost has left waiting for what did not come before the end.
+
+use unpause_protocols::loss_recovery::Config as LossRecovery;
+use unpause_protocols::units::Time;
+use unpause_sim::results::{Awaits, FlowRecord};
+
+use crate::run::measured::Measured;
+use crate::warnings::cut_off::CutOff;
+use crate::warnings::timeouts;
+
+/// A message and what to do, for each entry of traffic with such flows.
+pub fn of(measured: &Measured) -> Vec<(String, String)> {
+    let Measured { run, results, .. } = measured;
+    let drops = results.ports.iter().any(|port| port.dropped_packets > 0);
+    if !drops && results.losses.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for awaits in [Awaits::Ack, Awaits::Nic] {
+        for (group, name) in run.names.traffic.iter().enumerate() {
+            let stuck = |flow: &FlowRecord| flow.stuck.filter(|it| it.awaits == awaits);
+            let of_group = |flow: &&FlowRecord| usize::from(flow.group) == group;
+            let flows = results.flows.iter().filter(of_group);
+            let mut flows = flows.filter_map(|flow| Some((flow, stuck(flow)?.since)));
+            if let Some((flow, since)) = flows.next() {
+                let others = flows.count();
+                found.push(told(measured, awaits, name, (flow, since), others));
+            }
+        }
+    }
+    found
+}
+
+/// That `flow` of traffic `name` and this many `others` are stuck.
+fn told(
+    measured: &Measured,
+    awaits: Awaits,
+    name: &str,
+    (flow, since): (&FlowRecord, Time),
+    others: usize,
+) -> (String, String) {
+    let run = &measured.run;
+    let (src, dst) = (run.names.name(flow.src), run.names.name(flow.dst));
+    let others = match others {
+        0 => String::new(),
+        1 => "; so has 1 other".to_owned(),
+        others => format!("; so have {others} others"),
+    };
+    let (what, how, help) = match awaits {
+        Awaits::Ack => (
+            "an ACK",
+            "all that it may send has been sent",
+            awaits_ack(measured, flow),
+        ),
+        Awaits::Nic => (
+            "its NIC",
+            "whose timer was used by another flow that waits for an ACK",
+            "HPCC's simulator, which this NIC models, does the same: set a shorter host.retransmit_timeout, or nic = \"own\""
+                .to_owned(),
+        ),
+    };
+    let timeouts = match flow.timeouts {
+        0 => String::new(),
+        1 => " after 1 timeout".to_owned(),
+        several => format!(" after {several} timeouts"),
+    };
+    let message = format!(
+        "flow {} of traffic `{name}` ({src}->{dst}) has been waiting for {what} since {since}{timeouts}, {how}{others}",
+        flow.id
+    );
+    (message, help)
+}
+
+/// Advice for a flow that waits for an ACK.
+fn awaits_ack(measured: &Measured, flow: &FlowRecord) -> String {
+    let config = &measured.run.config;
+    if CutOff::new(measured).separates(flow.src, flow.dst) {
+        return "no path joins its hosts at the end, because links are down: its packets arrive only when these return"
+            .to_owned();
+    }
+    let (keys, again) = (
+        timeouts::with_values(config),
+        config.host.nak_interval.is_none()
+            && matches!(config.scheme.loss_recovery, LossRecovery::GoBackN),
+    );
+    let set = match flow.timeouts {
+        0 => format!("set {keys} shorter than the run"),
+        _ => format!("set a shorter {keys}, or a longer duration"),
+    };
+    let again = match again {
+        true => "; with host.nak_interval receivers also report a resent packet that is lost again",
+        false => "",
+    };
+    format!(
+        "if an ACK, the last packet or a resent packet was lost, only the timeout recovers: {set}{again}"
+    )
+}
