@@ -3,9 +3,7 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::topology::{FatTree, LeafSpine};
 use unpause_sim::config::{Config, NodeId, NodeKind, SchemeConfig};
-use unpause_sim::traffic::{
-    Arrivals, FlowSettings, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec,
-};
+use unpause_sim::traffic::{Arrivals, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec};
 
 use super::parts::{clos_topology, dcqcn, pcn, permutation, run, w1};
 

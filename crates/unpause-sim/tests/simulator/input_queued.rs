@@ -11,9 +11,7 @@ use unpause_sim::config::{
     Config, DeadlockProbe, InputQueuedConfig, InputQueues, NodeId, PortId, SwitchModel,
 };
 use unpause_sim::results::Results;
-use unpause_sim::traffic::{
-    Arrivals, FlowSettings, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec,
-};
+use unpause_sim::traffic::{Arrivals, FlowSpec, Pairs, Pattern, Receivers, Size, TrafficSpec};
 
 use crate::common::*;
 use crate::random::*;
