@@ -197,6 +197,7 @@ impl FlowSettings {
 /// The random stream of an entry comes from the run's seed and the entry's index. To leave an entry
 /// out of one scheme and keep the others' flows, put `Flows(vec![])` in its place.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has few entries")]
 pub enum TrafficSpec {
     /// Flows named one by one, in any order.
     Flows(Vec<FlowSpec>),
