@@ -13,7 +13,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
     let tests = root.join("crates/unpause-scenario/tests");
     let mut files = files_under(&root.join("scenarios"))?;
     files.extend(files_under(&tests)?);
-    let workloads = files_under(&root.join("crates/unpause-scenario/workloads"))?;
+    let workloads = files_under(&root.join("crates/unpause-import/workloads"))?;
     let scenarios = contents(&files, "toml")?;
     let quantities = words(&scenarios).into_iter();
     let quantities = quantities.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
