@@ -86,10 +86,8 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
     let dropping = rows.filter(|row| row.dropped_packets + row.trimmed_packets > 0);
     let mut dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
     // Drops by a watchdog count with its storm: on the way to the port, and from there.
-    let storms = results
-        .storms
-        .iter()
-        .filter(|storm| storm.dropped_packets > 0);
+    let storms = results.storms.iter();
+    let storms = storms.filter(|storm| storm.dropped_packets > 0);
     let storms: Vec<_> = storms
         .map(|storm| (storm.node, storm.port, storm.priority))
         .collect();
