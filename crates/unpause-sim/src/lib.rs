@@ -4,6 +4,7 @@
 //! returns [`results::Results`]. The mechanisms are those of `unpause-protocols`; this crate is
 //! their host: the engine, links, switches, hosts, routing, traffic and what is measured.
 
+mod chassis;
 pub mod config;
 mod engine;
 pub mod exchange;
@@ -14,7 +15,6 @@ pub mod jobs;
 mod link;
 mod outcome;
 mod plan;
-mod port;
 mod prefetch;
 mod routing;
 mod run;

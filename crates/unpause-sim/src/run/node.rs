@@ -3,12 +3,12 @@
 use unpause_protocols::state_visitor::{Show, StateVisitor};
 use unpause_protocols::units::{LinkSpeed, Time};
 
+use crate::chassis::Chassis;
 use crate::config::SwitchModel;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::{NodeId, PortId};
 use crate::host::Host;
 use crate::plan::Plan;
-use crate::port::Chassis;
 use crate::switch::cioq::Cioq;
 use crate::switch::input_queued::InputQueued;
 use crate::switch::pipeline::Pipeline;
@@ -76,10 +76,10 @@ impl Node {
     pub fn set_link(&mut self, now: Time, local: PortId, up: bool) {
         match self {
             Self::Host(host) => host.set_link(now, local, up),
-            Self::SharedBuffer(switch) => switch.set_link(local, up),
-            Self::Pipeline(switch) => switch.set_link(local, up),
-            Self::Cioq(switch) => switch.set_link(local, up),
-            Self::InputQueued(switch) => switch.set_link(local, up),
+            Self::SharedBuffer(switch) => switch.outputs.set_link(local, up),
+            Self::Pipeline(switch) => switch.outputs.set_link(local, up),
+            Self::Cioq(switch) => switch.outputs.set_link(local, up),
+            Self::InputQueued(switch) => switch.outputs.set_link(local, up),
         }
     }
 
@@ -87,10 +87,10 @@ impl Node {
     pub fn set_speed(&mut self, local: PortId, speed: LinkSpeed) {
         match self {
             Self::Host(host) => host.set_speed(local, speed),
-            Self::SharedBuffer(switch) => switch.set_speed(local, speed),
-            Self::Pipeline(switch) => switch.set_speed(local, speed),
-            Self::Cioq(switch) => switch.set_speed(local, speed),
-            Self::InputQueued(switch) => switch.set_speed(local, speed),
+            Self::SharedBuffer(switch) => switch.outputs.set_speed(local, speed),
+            Self::Pipeline(switch) => switch.outputs.set_speed(local, speed),
+            Self::Cioq(switch) => switch.outputs.set_speed(local, speed),
+            Self::InputQueued(switch) => switch.outputs.set_speed(local, speed),
         }
     }
 

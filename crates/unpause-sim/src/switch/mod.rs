@@ -1,4 +1,4 @@
-//! Switch models: what each adds to the chassis in [`crate::port`]. Each is a folder, a variant of
+//! Switch models: what each adds to the chassis in [`crate::chassis`]. Each is a folder, a variant of
 //! [`crate::run::node::Node`] and its tests.
 
 pub mod cioq;

@@ -7,8 +7,8 @@ use rand_core::Rng;
 use unpause_protocols::congestion_point::culprit::{CulpritArray, Word};
 use unpause_protocols::congestion_point::qcn::Selection;
 
+use crate::chassis::culprit::largest;
 use crate::fabric::packet::{Kind, Packet};
-use crate::port::culprit::largest;
 
 /// Ends a list of units.
 const NONE: u32 = u32::MAX;

@@ -16,17 +16,16 @@ mod voq;
 
 use std::collections::VecDeque;
 
-use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use crate::chassis::{Chassis, InputBuffer, Model, Way};
 use crate::config::CioqConfig;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::{Kind, Packet};
 use crate::plan::Plan;
-use crate::port::{Chassis, InputBuffer, Model, Way};
 
 use arbiter::Arbiter;
 use crossing::Crossing;
@@ -40,8 +39,6 @@ pub struct Cioq {
     shape: Shape,
     config: CioqConfig,
     buffer: InputBuffer,
-    /// Whom congestion points at inputs accuse.
-    selection: Selection,
     /// By port.
     memories: Vec<Memory>,
     /// By port, then class.
@@ -56,80 +53,91 @@ pub struct Cioq {
 /// Number of the timers of CNMs; that of an arbiter's is its place.
 const CNM: u32 = u32::MAX;
 
-impl Chassis<Cioq> {
+impl Cioq {
     /// The congestion point of an input sees a frame that waits there. A culprit is told by the port it came
     /// by.
     fn accuse_at_input(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         arrived: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
         let Way { from, class, .. } = way;
-        let index = self.index(from, class);
-        let Some(message) = self.watch_input(now, arrived, index) else {
+        let index = switch.index(from, class);
+        let Some(message) = switch.inputs.watch(now, arrived, index, &mut switch.rng) else {
             return;
         };
-        let Shape { ports, classes } = self.model.shape;
+        let Shape { ports, classes } = switch.model.shape;
         let queues = (0..ports).map(|output| output * classes + usize::from(class));
-        let memory = &self.model.memories[usize::from(from)];
-        let selection = self.model.selection;
-        let found = memory.culprit(selection, arrived, class, queues, &mut self.rng);
+        let memory = &switch.model.memories[usize::from(from)];
+        let selection = switch.inputs.selection;
+        let found = memory.culprit(selection, arrived, class, queues, &mut switch.rng);
         if let Some(culprit) = found {
-            let cnm = self.accuse(&culprit, message, index, window);
-            self.deliver(now, &cnm, from, window);
+            let cnm = switch.inputs.accuse(&culprit, message, index, window);
+            Self::deliver(switch, now, &cnm, from, window);
         }
     }
 
-    fn on_crossed(&mut self, now: Time, arrival: Arrival, window: &mut Window<'_, '_>) {
+    fn on_crossed(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        arrival: Arrival,
+        window: &mut Window<'_, '_>,
+    ) {
         match arrival {
             Arrival::Request(voq) => {
-                let index = self.index(voq.output, voq.class);
-                self.model.arbiters[index].request(voq.input);
-                self.arbitrate(now, voq.output, voq.class);
+                let index = switch.index(voq.output, voq.class);
+                switch.model.arbiters[index].request(voq.input);
+                Self::arbitrate(switch, now, voq.output, voq.class);
             }
             Arrival::Grant(voq) => {
-                let local = self.index(voq.output, voq.class);
-                let (packet, head) = self.model.memories[usize::from(voq.input)].pop(local);
-                self.model.crossing.inject(now, voq, head, &packet);
+                let local = switch.index(voq.output, voq.class);
+                let (packet, head) = switch.model.memories[usize::from(voq.input)].pop(local);
+                switch.model.crossing.inject(now, voq, head, &packet);
             }
-            Arrival::Left { voq, head } => self.on_left(now, voq, head, window),
+            Arrival::Left { voq, head } => Self::on_left(switch, now, voq, head, window),
             Arrival::Frame { voq, packet } => {
-                self.model.inside -= u64::from(packet.kind.is_data());
-                self.deliver(now, &packet, voq.output, window);
+                switch.model.inside -= u64::from(packet.kind.is_data());
+                Self::deliver(switch, now, &packet, voq.output, window);
             }
         }
     }
 
     /// A frame has left its input, which may send XON.
-    fn on_left(&mut self, now: Time, voq: Voq, head: u32, window: &mut Window<'_, '_>) {
-        let bytes = self.model.memories[usize::from(voq.input)].free(head);
-        let freed = (bytes, self.model.buffer);
-        self.free_input(now, (voq.input, voq.class), freed, window);
+    fn on_left(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        voq: Voq,
+        head: u32,
+        window: &mut Window<'_, '_>,
+    ) {
+        let bytes = switch.model.memories[usize::from(voq.input)].free(head);
+        let buffer = switch.model.buffer;
+        buffer.free(switch, now, (voq.input, voq.class, bytes), window);
     }
 
     /// Grants what an output has room for.
-    fn arbitrate(&mut self, now: Time, output: PortId, class: u8) {
-        let index = self.index(output, class);
-        let arbiter = &mut self.model.arbiters[index];
+    fn arbitrate(switch: &mut Chassis<Self>, now: Time, output: PortId, class: u8) {
+        let index = switch.index(output, class);
+        let arbiter = &mut switch.model.arbiters[index];
         while let Some(input) = arbiter.next() {
             if now < arbiter.next_at {
                 if !arbiter.armed {
                     arbiter.armed = true;
                     let at = arbiter.next_at;
-                    self.set_timer(at, index as u32);
+                    switch.set_timer(at, index as u32);
                 }
                 return;
             }
-            let memory = &mut self.model.memories[usize::from(input)];
+            let memory = &mut switch.model.memories[usize::from(input)];
             let bytes = u64::from(memory.next_bytes(index));
-            if arbiter.used + bytes > self.model.config.output_buffer_bytes {
+            if arbiter.used + bytes > switch.model.config.output_buffer_bytes {
                 return;
             }
             memory.grant(index);
             arbiter.grant(now, bytes);
-            self.model.crossing.grant(
+            switch.model.crossing.grant(
                 now,
                 Voq {
                     input,
@@ -141,7 +149,13 @@ impl Chassis<Cioq> {
     }
 
     /// Puts a frame or a CNM into the buffer of its output.
-    fn deliver(&mut self, now: Time, packet: &Packet, to: PortId, window: &mut Window<'_, '_>) {
+    fn deliver(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        to: PortId,
+        window: &mut Window<'_, '_>,
+    ) {
         let way = Way {
             from: packet.ingress,
             to,
@@ -151,7 +165,7 @@ impl Chassis<Cioq> {
             time: now,
             ..*packet
         };
-        self.offer(now, &packet, way, window);
+        switch.offer(now, &packet, way, window);
     }
 }
 
@@ -174,11 +188,9 @@ impl Model for Cioq {
             ingress: from,
             ..*packet
         };
-        let taken = (
-            switch.model.memories[usize::from(from)].bytes_of(packet),
-            switch.model.buffer,
-        );
-        if !switch.take_input(now, packet, way, taken, window) {
+        let bytes = switch.model.memories[usize::from(from)].bytes_of(packet);
+        let buffer = switch.model.buffer;
+        if !buffer.take(switch, now, (packet, bytes), way, window) {
             return;
         }
         let Way { to, class, .. } = way;
@@ -192,8 +204,8 @@ impl Model for Cioq {
             class,
         };
         model.crossing.request(now, voq);
-        if switch.watches_inputs() {
-            switch.accuse_at_input(now, packet, way, window);
+        if switch.inputs.are_watched() {
+            Self::accuse_at_input(switch, now, packet, way, window);
         }
     }
 
@@ -209,7 +221,7 @@ impl Model for Cioq {
         if packet.kind != Kind::Cnm {
             let index = switch.index(way.to, way.class);
             switch.model.arbiters[index].used -= u64::from(packet.bytes);
-            switch.arbitrate(now, way.to, way.class);
+            Self::arbitrate(switch, now, way.to, way.class);
         }
     }
 
@@ -232,20 +244,23 @@ impl Model for Cioq {
 
     fn step(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
         if let Some(arrival) = switch.model.crossing.step() {
-            switch.on_crossed(now, arrival, window);
+            Self::on_crossed(switch, now, arrival, window);
         }
     }
 
     fn on_timer(switch: &mut Chassis<Self>, now: Time, number: u32, window: &mut Window<'_, '_>) {
         if number != CNM {
             let index = number as usize;
-            let (output, class) = (index / switch.classes, index % switch.classes);
+            let (output, class) = (
+                index / switch.outputs.classes,
+                index % switch.outputs.classes,
+            );
             switch.model.arbiters[index].armed = false;
-            switch.arbitrate(now, output as PortId, class as u8);
+            Self::arbitrate(switch, now, output as PortId, class as u8);
         } else if let Some(cnm) = switch.model.cnms.pop_front()
             && let Some(way) = switch.way(now, &cnm, cnm.ingress, window)
         {
-            switch.deliver(now, &cnm, way.to, window);
+            Self::deliver(switch, now, &cnm, way.to, window);
         }
     }
 

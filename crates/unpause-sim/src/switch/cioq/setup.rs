@@ -10,10 +10,10 @@ use super::arbiter::Arbiter;
 use super::crossing::Crossing;
 use super::memory::Memory;
 use super::voq::Shape;
+use crate::chassis::{Chassis, InputBuffer, culprit};
 use crate::config::CioqConfig;
 use crate::fabric::NodeId;
 use crate::plan::Plan;
-use crate::port::{Chassis, InputBuffer, culprit};
 
 impl Cioq {
     /// An empty fabric.
@@ -23,8 +23,7 @@ impl Cioq {
             ports: transmitters.len(),
             classes: plan.classes.count(),
         };
-        let selection = culprit::selection(plan);
-        let culprits = selection == Selection::RandomUnit;
+        let culprits = culprit::selection(plan) == Selection::RandomUnit;
         let units = config.input_buffer_bytes.div_ceil(config.cell_bytes.into()) as usize;
         let units = shape.classes * units;
         let voqs = shape.ports * shape.classes;
@@ -36,7 +35,6 @@ impl Cioq {
         let model = Self {
             shape,
             buffer: InputBuffer::new(config.input_buffer_bytes, plan),
-            selection,
             memories: (0..shape.ports).map(memory).collect(),
             arbiters: arbiters.collect(),
             crossing: Crossing::new(config, shape),

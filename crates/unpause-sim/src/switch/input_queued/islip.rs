@@ -5,9 +5,9 @@
 //! accepts one of its grants, each by a pointer that goes round. Pointers move beyond what was accepted, and
 //! only in the first iteration: that is what spreads them under load.
 
+use crate::chassis::Way;
 use crate::config::MOST_CROSSBAR_PORTS;
 use crate::fabric::PortId;
-use crate::port::Way;
 
 /// A set of ports.
 pub type Ports = u128;

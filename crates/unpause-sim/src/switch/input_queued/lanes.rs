@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::islip::Ports;
+use crate::chassis::Way;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
-use crate::port::Way;
 
 /// The queues of all inputs. A FIFO asks for the output of its first frame.
 #[derive(Debug)]

@@ -9,17 +9,16 @@
 mod islip;
 mod lanes;
 
-use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use crate::chassis::{Chassis, InputBuffer, Model, Way, culprit};
 use crate::config::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
-use crate::port::{Chassis, InputBuffer, Model, Way, culprit};
 
 use islip::{Islip, Ports, members};
 use lanes::Lanes;
@@ -41,8 +40,6 @@ pub struct InputQueued {
     free_outputs: Ports,
     /// The next slot in which anything can happen.
     next_slot: Time,
-    /// Whom congestion points at inputs accuse.
-    selection: Selection,
     /// Data packets that are not in an egress queue.
     inside: u64,
     matched: Vec<Way>,
@@ -81,7 +78,6 @@ impl InputQueued {
             free_inputs: all,
             free_outputs: all,
             next_slot: Time::NEVER,
-            selection: culprit::selection(plan),
             inside: 0,
             matched: Vec::new(),
         };
@@ -97,31 +93,33 @@ impl InputQueued {
     }
 }
 
-impl Chassis<InputQueued> {
+impl InputQueued {
     /// Frames whose last cell crosses at `now` join their egress queues.
-    fn arrive(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        for output in 0..self.model.crossing.len() {
-            let crossing = &mut self.model.crossing[output];
+    fn arrive(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
+        for output in 0..switch.model.crossing.len() {
+            let crossing = &mut switch.model.crossing[output];
             let Some(Crossing { way, packet, .. }) = crossing.take_if(|it| it.ends <= now) else {
                 continue;
             };
-            self.model.free_inputs |= 1 << way.from;
-            self.model.free_outputs |= 1 << way.to;
-            self.model.inside -= u64::from(packet.kind.is_data());
-            let freed = (u32::from(packet.bytes), self.model.buffer);
-            self.free_input(now, (way.from, way.class), freed, window);
+            switch.model.free_inputs |= 1 << way.from;
+            switch.model.free_outputs |= 1 << way.to;
+            switch.model.inside -= u64::from(packet.kind.is_data());
+            let freed = (way.from, way.class, u32::from(packet.bytes));
+            let buffer = switch.model.buffer;
+            buffer.free(switch, now, freed, window);
             let packet = Packet {
                 time: now,
                 ..packet
             };
-            self.offer(now, &packet, way, window);
+            switch.offer(now, &packet, way, window);
         }
     }
 
     /// Matches inputs and outputs, and has frames cross; answers when there is more to do.
-    fn schedule(&mut self, now: Time) -> Time {
-        let model = &mut self.model;
-        let (lanes, queues, classes) = (&model.lanes, &self.queues, self.classes);
+    fn schedule(switch: &mut Chassis<Self>, now: Time) -> Time {
+        let model = &mut switch.model;
+        let (lanes, queues, classes) =
+            (&model.lanes, &switch.outputs.queues, switch.outputs.classes);
         let asking = |output: PortId, class: u8| {
             let queue = &queues[usize::from(output) * classes + usize::from(class)];
             if queue.bytes <= model.full_bytes {
@@ -152,21 +150,21 @@ impl Chassis<InputQueued> {
 
     /// The congestion point of an input sees a frame that waits there.
     fn accuse_at_input(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        let index = self.index(way.from, way.class);
-        let Some(message) = self.watch_input(now, packet, index) else {
+        let index = switch.index(way.from, way.class);
+        let Some(message) = switch.inputs.watch(now, packet, index, &mut switch.rng) else {
             return;
         };
-        let frames = self.model.lanes.frames(way.from, way.class);
-        let selection = self.model.selection;
-        if let Some(culprit) = culprit::choose(selection, packet, frames, &mut self.rng) {
-            let cnm = self.accuse(&culprit, message, index, window);
-            InputQueued::receive(self, now, &cnm, way.from, window);
+        let frames = switch.model.lanes.frames(way.from, way.class);
+        let selection = switch.inputs.selection;
+        if let Some(culprit) = culprit::choose(selection, packet, frames, &mut switch.rng) {
+            let cnm = switch.inputs.accuse(&culprit, message, index, window);
+            Self::receive(switch, now, &cnm, way.from, window);
         }
     }
 }
@@ -185,8 +183,8 @@ impl Model for InputQueued {
         let Some(way) = switch.way(now, packet, from, window) else {
             return;
         };
-        let taken = (u32::from(packet.bytes), switch.model.buffer);
-        if !switch.take_input(now, packet, way, taken, window) {
+        let (bytes, buffer) = (u32::from(packet.bytes), switch.model.buffer);
+        if !buffer.take(switch, now, (packet, bytes), way, window) {
             return;
         }
         let packet = Packet {
@@ -197,8 +195,8 @@ impl Model for InputQueued {
         switch.model.inside += u64::from(packet.kind.is_data());
         switch.model.lanes.push(&packet, way);
         switch.model.wake(now);
-        if switch.watches_inputs() {
-            switch.accuse_at_input(now, &packet, way, window);
+        if switch.inputs.are_watched() {
+            Self::accuse_at_input(switch, now, &packet, way, window);
         }
     }
 
@@ -221,8 +219,8 @@ impl Model for InputQueued {
     }
 
     fn step(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
-        switch.arrive(now, window);
-        switch.model.next_slot = switch.schedule(now);
+        Self::arrive(switch, now, window);
+        switch.model.next_slot = Self::schedule(switch, now);
     }
 
     fn counted_before(
@@ -250,7 +248,10 @@ impl Model for InputQueued {
         plan: &Plan<'_>,
         found: &mut Vec<(PortId, u8)>,
     ) {
-        let (output, class) = (index / switch.classes, (index % switch.classes) as u8);
+        let (output, class) = (
+            index / switch.outputs.classes,
+            (index % switch.outputs.classes) as u8,
+        );
         let inputs = members(switch.model.lanes.asking(output as PortId, class));
         let priority = plan.classes.priority(class);
         found.extend(inputs.map(|input| (input, priority)));

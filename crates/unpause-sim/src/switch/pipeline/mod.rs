@@ -15,13 +15,13 @@ use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use crate::chassis::{Chassis, Counted, Model, Way};
 use crate::config::{FullQueue, PipelineConfig};
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
-use crate::port::{Chassis, Counted, Model, Way};
 
 use memory::Memory;
 use processor::Processor;
@@ -74,11 +74,11 @@ impl Pipeline {
     }
 }
 
-impl Chassis<Pipeline> {
+impl Pipeline {
     /// The ingress (`from`, `class`) has decided; only lossless priorities have PAUSE.
     #[inline]
     pub(super) fn decided(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         from: PortId,
         class: u8,
@@ -89,74 +89,85 @@ impl Chassis<Pipeline> {
         if action == Action::None || !window.plan.classes.is_lossless(class) {
             return;
         }
-        let index = self.index(from, class);
+        let index = switch.index(from, class);
         // A repeated XOFF is the timer's.
-        self.ingress_totals[index].pause_events += u64::from(action == Action::Xoff);
-        self.request_pfc(now, from, class, action, window);
+        switch.inputs.totals[index].pause_events += u64::from(action == Action::Xoff);
+        switch.request_pfc(now, from, class, action, window);
         if action == Action::Xoff {
-            self.note_xoff(now, from, class, counted, window.plan);
+            switch.note_xoff(now, from, class, counted, window.plan);
         }
     }
 
     /// The processor takes a packet and finds its egress.
-    fn serve(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let packet = self.model.processor.serve();
-        let Some(to) = self.next_hop(now, &packet, window) else {
-            self.model.processor.discard(now);
+    fn serve(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
+        let packet = switch.model.processor.serve();
+        let Some(to) = switch.next_hop(now, &packet, window) else {
+            switch.model.processor.discard(now);
             let class = window.plan.classes.of(packet.priority());
-            self.release(now, &packet, class, window);
-            let index = self.index(packet.ingress, class);
-            self.model.memory.free(index, u64::from(packet.bytes));
-            return window.lose((self.id, packet.ingress), LossPlace::Switch, &packet);
+            Self::release(switch, now, &packet, class, window);
+            let index = switch.index(packet.ingress, class);
+            switch.model.memory.free(index, u64::from(packet.bytes));
+            return window.lose((switch.id, packet.ingress), LossPlace::Switch, &packet);
         };
-        self.model.processor.process(now, packet, to);
+        switch.model.processor.process(now, packet, to);
     }
 
     /// A packet comes out of the processor.
-    fn exit(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let Some(head) = self.model.processor.head() else {
+    fn exit(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
+        let Some(head) = switch.model.processor.head() else {
             return;
         };
         let (packet, to) = (head.packet, head.to);
         let class = window.plan.classes.of(packet.priority());
-        let index = self.index(to, class);
+        let index = switch.index(to, class);
         let size = u64::from(packet.bytes);
-        let fits = self.model.memory.fits(to, self.queues[index].bytes, size);
+        let fits = switch
+            .model
+            .memory
+            .fits(to, switch.outputs.queues[index].bytes, size);
         if !fits
-            && self.model.full_queue == FullQueue::Stop
+            && switch.model.full_queue == FullQueue::Stop
             && window.plan.classes.is_lossless(class)
         {
-            self.model.stalls[index].0 += 1;
-            return self.model.processor.stall(now);
+            switch.model.stalls[index].0 += 1;
+            return switch.model.processor.stall(now);
         }
-        self.model.processor.exit();
-        self.release(now, &packet, class, window);
+        switch.model.processor.exit();
+        Self::release(switch, now, &packet, class, window);
         if fits {
             let packet = Packet {
                 time: now,
                 ..packet
             };
             let from = packet.ingress;
-            self.offer(now, &packet, Way { from, to, class }, window);
+            switch.offer(now, &packet, Way { from, to, class }, window);
         } else {
-            self.model
+            switch
+                .model
                 .memory
-                .free(self.index(packet.ingress, class), size);
-            self.discard(index, &packet, window);
+                .free(switch.index(packet.ingress, class), size);
+            switch.discard(index, &packet, window);
         }
     }
 
     /// A packet no longer counts at its ingress.
-    fn release(&mut self, now: Time, packet: &Packet, class: u8, window: &mut Window<'_, '_>) {
-        let index = self.index(packet.ingress, class);
-        let ingress = &mut self.ingress[index];
+    fn release(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        class: u8,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = switch.index(packet.ingress, class);
+        let ingress = &mut switch.inputs.ingress[index];
         let frames = &window.plan.config.switch.pfc.params;
         let pause = ingress.pause;
         let bytes = u32::from(packet.bytes);
         let action = ingress
             .source
-            .on_release(now, bytes, &self.model.thresholds, pause, frames);
-        self.decided(
+            .on_release(now, bytes, &switch.model.thresholds, pause, frames);
+        Self::decided(
+            switch,
             now,
             packet.ingress,
             class,
@@ -167,20 +178,20 @@ impl Chassis<Pipeline> {
     }
 
     /// There is more room at an egress: continues if the next packet was waiting for it.
-    fn resume(&mut self, now: Time, plan: &Plan<'_>) {
-        let Some(head) = self.model.processor.head() else {
+    fn resume(switch: &mut Chassis<Self>, now: Time, plan: &Plan<'_>) {
+        let Some(head) = switch.model.processor.head() else {
             return;
         };
         let class = plan.classes.of(head.packet.priority());
-        let index = self.index(head.to, class);
+        let index = switch.index(head.to, class);
         let size = u64::from(head.packet.bytes);
-        if self
+        if switch
             .model
             .memory
-            .fits(head.to, self.queues[index].bytes, size)
-            && let Some(since) = self.model.processor.resume(now)
+            .fits(head.to, switch.outputs.queues[index].bytes, size)
+            && let Some(since) = switch.model.processor.resume(now)
         {
-            self.model.stalls[index].1 += now - since;
+            switch.model.stalls[index].1 += now - since;
         }
     }
 }
@@ -199,12 +210,12 @@ impl Model for Pipeline {
     ) {
         let class = window.plan.classes.of(packet.priority());
         let index = switch.index(from, class);
-        let ingress = &mut switch.ingress[index];
+        let ingress = &mut switch.inputs.ingress[index];
         let model = &mut switch.model;
         let bytes = u32::from(packet.bytes);
         let waiting = ingress.source.bytes();
         if !model.memory.admit(index, waiting, u64::from(bytes)) {
-            switch.ingress_totals[index].dropped_packets +=
+            switch.inputs.totals[index].dropped_packets +=
                 u64::from(window.plan.classes.is_lossless(class));
             return switch.discard(index, packet, window);
         }
@@ -215,9 +226,17 @@ impl Model for Pipeline {
             .on_admit(now, bytes, &model.thresholds, pause, frames);
         ingress.max_bytes = ingress.max_bytes.max(ingress.source.bytes());
         model.processor.arrive(packet, from);
-        switch.decided(now, from, class, action, Counted::Before(None), window);
+        Self::decided(
+            switch,
+            now,
+            from,
+            class,
+            action,
+            Counted::Before(None),
+            window,
+        );
         if switch.model.processor.next_service() <= now {
-            switch.serve(now, window);
+            Self::serve(switch, now, window);
         }
     }
 
@@ -229,11 +248,12 @@ impl Model for Pipeline {
         window: &mut Window<'_, '_>,
     ) {
         let size = u64::from(packet.bytes);
-        let queue = &mut switch.queues[way.to as usize * switch.classes + way.class as usize];
+        let queue = &mut switch.outputs.queues
+            [way.to as usize * switch.outputs.classes + way.class as usize];
         // It has been there even if it leaves at once.
         queue.max_bytes = queue.max_bytes.max(queue.bytes);
         switch.model.memory.join(way.to, queue.bytes - size, size);
-        switch.watch_joined(now, packet, way, window);
+        Self::watch_joined(switch, now, packet, way, window);
     }
 
     /// There is more room at an egress: the processor continues if it was waiting for it.
@@ -245,13 +265,13 @@ impl Model for Pipeline {
         window: &mut Window<'_, '_>,
     ) {
         let size = u64::from(packet.bytes);
-        let waiting = switch.queues[switch.index(way.to, way.class)].bytes;
+        let waiting = switch.outputs.queues[switch.index(way.to, way.class)].bytes;
         let ingress = switch.index(way.from, way.class);
         switch.model.memory.leave(way.to, waiting, size);
         switch.model.memory.free(ingress, size);
-        switch.watch_left(now, packet, way, window);
+        Self::watch_left(switch, now, packet, way, window);
         if switch.model.processor.is_stalled() {
-            switch.resume(now, window.plan);
+            Self::resume(switch, now, window.plan);
         }
     }
 
@@ -276,9 +296,9 @@ impl Model for Pipeline {
 
     fn step(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
         if switch.model.processor.next_service() == now {
-            switch.serve(now, window);
+            Self::serve(switch, now, window);
         } else {
-            switch.exit(now, window);
+            Self::exit(switch, now, window);
         }
     }
 
@@ -298,7 +318,8 @@ impl Model for Pipeline {
         plan: &Plan<'_>,
         found: &mut Vec<(Option<PortId>, Packet)>,
     ) {
-        let stalled = Self::stalled(switch, plan).map(|index| (index / switch.classes) as PortId);
+        let stalled =
+            Self::stalled(switch, plan).map(|index| (index / switch.outputs.classes) as PortId);
         let own =
             |packet: &Packet| (packet.ingress, plan.classes.of(packet.priority())) == (from, class);
         let held = switch

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use unpause_protocols::units::Time;
 
+use crate::chassis::Discipline;
 use crate::config::{PipelineConfig, Queueing};
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
-use crate::port::Discipline;
 
 /// A packet on its way from the server to its egress queue.
 #[derive(Clone, Copy, Debug)]

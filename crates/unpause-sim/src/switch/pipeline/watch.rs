@@ -3,11 +3,11 @@
 use unpause_protocols::units::Time;
 
 use super::Pipeline;
+use crate::chassis::{Chassis, Counted, Way};
 use crate::config::FullQueue;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
-use crate::port::{Chassis, Counted, Way};
 
 /// What has happened to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,47 +16,47 @@ enum Change {
     Dequeue,
 }
 
-impl Chassis<Pipeline> {
+impl Pipeline {
     /// A packet has joined the egress queue of `way`: inputs may be marked.
     #[inline]
     pub(super) fn watch_joined(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        self.watch(now, packet, way, Change::Enqueue, window);
+        Self::watch(switch, now, packet, way, Change::Enqueue, window);
     }
 
     /// A packet has left the egress queue of `way`: marks may be cleared.
     #[inline]
     pub(super) fn watch_left(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        self.watch(now, packet, way, Change::Dequeue, window);
+        Self::watch(switch, now, packet, way, Change::Dequeue, window);
     }
 
     #[inline]
     fn watch(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         change: Change,
         window: &mut Window<'_, '_>,
     ) {
-        let index = self.index(way.to, way.class);
-        let FullQueue::Capfc(params) = &self.model.full_queue else {
+        let index = switch.index(way.to, way.class);
+        let FullQueue::Capfc(params) = &switch.model.full_queue else {
             return;
         };
-        let watcher = &mut self.model.watchers[index];
+        let watcher = &mut switch.model.watchers[index];
         let bytes = u32::from(packet.bytes);
-        let mut touched = std::mem::take(&mut self.model.touched);
+        let mut touched = std::mem::take(&mut switch.model.touched);
         let touch = |input: usize| touched.push(input as PortId);
         match change {
             Change::Enqueue => watcher.on_enqueue(usize::from(way.from), bytes, params, touch),
@@ -65,16 +65,16 @@ impl Chassis<Pipeline> {
         let frames = &window.plan.config.switch.pfc.params;
         // A packet that goes back where it came from says nothing of the others.
         for input in touched.drain(..).filter(|&it| it != way.to) {
-            let at = self.index(input, way.class);
-            let ingress = &mut self.ingress[at];
+            let at = switch.index(input, way.class);
+            let ingress = &mut switch.inputs.ingress[at];
             let action = match change {
                 Change::Enqueue => ingress.source.on_mark(now, ingress.pause, frames),
                 Change::Dequeue => ingress.source.on_clear(now, ingress.pause, frames),
             };
             let joining = (change == Change::Enqueue).then_some((packet, way.from));
             let counted = Counted::Queue(way.to, joining);
-            self.decided(now, input, way.class, action, counted, window);
+            Self::decided(switch, now, input, way.class, action, counted, window);
         }
-        self.model.touched = touched;
+        switch.model.touched = touched;
     }
 }

@@ -4,9 +4,9 @@ use unpause_protocols::units::Time;
 
 use super::SharedBuffer;
 use super::own_settings::Terms;
+use crate::chassis::{Chassis, Way};
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
-use crate::port::{Chassis, Way};
 
 impl SharedBuffer {
     /// The most that the lossy egress queue with this index among all may hold, bytes.
@@ -17,38 +17,40 @@ impl SharedBuffer {
     }
 }
 
-impl Chassis<SharedBuffer> {
+impl SharedBuffer {
     /// [`Chassis::take_in`] where places differ.
     #[cold]
     #[inline(never)]
     pub(super) fn take_in_by_own_settings(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        let Some(own) = &self.model.own_settings else {
+        let Some(own) = &switch.model.own_settings else {
             return;
         };
         let (class, group) = own.of(window.plan.classes.of(packet.priority()));
         let way = Way { class, ..way };
-        let index = self.index(way.to, way.class);
+        let index = switch.index(way.to, way.class);
         let terms = Terms {
             group,
-            threshold: own.threshold(self.index(way.from, group)),
-            most: own.most(index, &self.model.pool),
+            threshold: own.threshold(switch.index(way.from, group)),
+            most: own.most(index, &switch.model.pool),
         };
-        let fits = |most| self.queues[index].bytes + u64::from(packet.bytes) <= most;
-        if self.is_closed(way.to, way.class) {
-            self.lose_at_port(packet, way, window);
-        } else if terms.most.is_none_or(fits) && self.admit(now, packet, way, terms, window) {
-            if self.watches_inputs() {
-                self.accuse_at_input(now, packet, way, window);
+        let fits = |most| switch.outputs.queues[index].bytes + u64::from(packet.bytes) <= most;
+        if switch.outputs.is_closed(way.to, way.class) {
+            switch.lose_at_port(packet, way, window);
+        } else if terms.most.is_none_or(fits)
+            && Self::admit(switch, now, packet, way, terms, window)
+        {
+            if switch.inputs.are_watched() {
+                Self::accuse_at_input(switch, now, packet, way, window);
             }
-            self.join(now, packet, way, window);
+            switch.join(now, packet, way, window);
         } else {
-            self.refuse(now, packet, way, window);
+            Self::refuse(switch, now, packet, way, window);
         }
     }
 
@@ -56,14 +58,14 @@ impl Chassis<SharedBuffer> {
     #[cold]
     #[inline(never)]
     pub(super) fn left_by_own_settings(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
         let bytes = u32::from(packet.bytes);
-        let model = &mut self.model;
+        let model = &mut switch.model;
         let Some(own) = &model.own_settings else {
             return;
         };
@@ -71,10 +73,10 @@ impl Chassis<SharedBuffer> {
         if model.lossless >> group & 1 == 0 {
             return model.pool.give(u64::from(bytes));
         }
-        let index = usize::from(way.from) * self.classes + usize::from(group);
+        let index = usize::from(way.from) * switch.outputs.classes + usize::from(group);
         let threshold = own.threshold(index);
-        let account = &mut self.ingress[index].source;
+        let account = &mut switch.inputs.ingress[index].source;
         let action = account.release(now, bytes, &mut model.pool, &threshold);
-        self.request_pfc(now, way.from, group, action, window);
+        switch.request_pfc(now, way.from, group, action, window);
     }
 }

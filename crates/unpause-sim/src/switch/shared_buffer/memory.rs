@@ -6,8 +6,8 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use crate::chassis::{Ingress, PauseSource};
 use crate::config::{MOST_ALPHA_SHIFT, PfcThreshold};
-use crate::port::{Ingress, PauseSource};
 
 /// The shared part of a switch's packet memory.
 #[derive(Clone, Copy, Debug)]

@@ -8,17 +8,16 @@ mod memory;
 mod own_settings;
 mod trimming;
 
-use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use crate::chassis::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::config::PfcThreshold;
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
-use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use memory::{Account, LossyLimit, Pool, Shift};
 use own_settings::{OwnSettings, Terms};
 
@@ -45,9 +44,6 @@ pub struct SharedBuffer {
     /// Largest control queue.
     #[show(skip)]
     control_bytes: u64,
-    /// Whom congestion points at inputs accuse.
-    #[show(skip)]
-    selection: Selection,
 }
 
 /// Shared memory, beside headroom, of a switch with dynamic thresholds when no buffer is given.
@@ -98,7 +94,6 @@ impl SharedBuffer {
                 shift: config.lossy_shift.map(Shift::new),
             },
             control_bytes: control_bytes(plan),
-            selection: culprit::selection(plan),
         };
         // There is no input buffer here: what a congestion point at an input watches is the memory that PFC
         // counts for it.
@@ -138,11 +133,11 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
     }
 }
 
-impl Chassis<SharedBuffer> {
+impl SharedBuffer {
     /// Buffer space for a packet on these terms; may send an XOFF.
     #[inline(always)]
     fn admit(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
@@ -151,41 +146,41 @@ impl Chassis<SharedBuffer> {
     ) -> bool {
         let Way { from, to, class } = way;
         let group = terms.group;
-        if self.model.lossless >> group & 1 == 0 {
+        if switch.model.lossless >> group & 1 == 0 {
             let size = u64::from(packet.bytes);
-            let index = self.index(to, class);
-            let queue = &self.queues[index];
+            let index = switch.index(to, class);
+            let queue = &switch.outputs.queues[index];
             let most = match (terms.most, class == window.plan.classes.control) {
                 (Some(most), _) => most,
-                (None, true) => self.model.control_bytes,
-                (None, false) => self.model.lossy.of(&self.model.pool),
+                (None, true) => switch.model.control_bytes,
+                (None, false) => switch.model.lossy.of(&switch.model.pool),
             };
-            let fits = queue.bytes + size <= most && self.has_place(index);
-            return fits && self.model.pool.take(size);
+            let fits = queue.bytes + size <= most && switch.outputs.has_place(index);
+            return fits && switch.model.pool.take(size);
         }
         let params = &window.plan.config.switch.pfc.params;
         let bytes = u32::from(packet.bytes);
-        let index = self.index(from, group);
-        let ingress = &mut self.ingress[index];
-        let pool = &mut self.model.pool;
+        let index = switch.index(from, group);
+        let ingress = &mut switch.inputs.ingress[index];
+        let pool = &mut switch.model.pool;
         let was_off = ingress.source.is_xoff();
         match ingress.take(now, bytes, pool, terms.threshold, params) {
             Some(Action::None) => true,
             None => {
-                self.ingress_totals[index].dropped_packets += 1;
+                switch.inputs.totals[index].dropped_packets += 1;
                 false
             }
             Some(_) if window.plan.config.switch.cbfc.is_some() => {
-                self.take_credits(packet, way, window);
+                window.take_credits((switch.id, from), class, packet);
                 true
             }
             // Beyond XOFF it has headroom left, as a switch that sends PAUSE would.
-            Some(_) if self.never_pauses => true,
+            Some(_) if switch.pfc.never_sends => true,
             Some(action) => {
-                self.ingress_totals[index].pause_events += u64::from(!was_off);
-                self.request_pfc(now, from, group, action, window);
+                switch.inputs.totals[index].pause_events += u64::from(!was_off);
+                switch.request_pfc(now, from, group, action, window);
                 let counted = Counted::Queues(Some((packet, to)));
-                self.note_xoff(now, from, group, counted, window.plan);
+                switch.note_xoff(now, from, group, counted, window.plan);
                 true
             }
         }
@@ -193,23 +188,29 @@ impl Chassis<SharedBuffer> {
 
     /// Puts the packet into its queue, if there is room.
     #[inline(never)]
-    fn take_in(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+    fn take_in(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
         let terms = Terms {
             group: way.class,
-            threshold: self.model.threshold,
+            threshold: switch.model.threshold,
             most: None,
         };
-        if self.model.own_settings.is_some() {
-            self.take_in_by_own_settings(now, packet, way, window);
-        } else if self.is_closed(way.to, way.class) {
-            self.lose_at_port(packet, way, window);
-        } else if self.admit(now, packet, way, terms, window) {
-            if self.watches_inputs() {
-                self.accuse_at_input(now, packet, way, window);
+        if switch.model.own_settings.is_some() {
+            Self::take_in_by_own_settings(switch, now, packet, way, window);
+        } else if switch.outputs.is_closed(way.to, way.class) {
+            switch.lose_at_port(packet, way, window);
+        } else if Self::admit(switch, now, packet, way, terms, window) {
+            if switch.inputs.are_watched() {
+                Self::accuse_at_input(switch, now, packet, way, window);
             }
-            self.join(now, packet, way, window);
+            switch.join(now, packet, way, window);
         } else {
-            self.refuse(now, packet, way, window);
+            Self::refuse(switch, now, packet, way, window);
         }
     }
 
@@ -218,25 +219,25 @@ impl Chassis<SharedBuffer> {
     #[cold]
     #[inline(never)]
     fn accuse_at_input(
-        &mut self,
+        switch: &mut Chassis<Self>,
         now: Time,
         packet: &Packet,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        let index = self.index(way.from, way.class);
-        let Some(message) = self.watch_input(now, packet, index) else {
+        let index = switch.index(way.from, way.class);
+        let Some(message) = switch.inputs.watch(now, packet, index, &mut switch.rng) else {
             return;
         };
-        let of_class = self.queues.iter().skip(usize::from(way.class));
-        let of_class = of_class.step_by(self.classes);
+        let of_class = switch.outputs.queues.iter().skip(usize::from(way.class));
+        let of_class = of_class.step_by(switch.outputs.classes);
         let own = |other: &&Packet| other.ingress == way.from;
         let waiting = of_class.flat_map(|queue| queue.packets.iter().filter(own));
         let frames: Vec<Packet> = waiting.chain([packet]).copied().collect();
-        let selection = self.model.selection;
-        if let Some(culprit) = culprit::choose(selection, packet, frames.iter(), &mut self.rng) {
-            let cnm = self.accuse(&culprit, message, index, window);
-            SharedBuffer::receive(self, now, &cnm, way.from, window);
+        let selection = switch.inputs.selection;
+        if let Some(culprit) = culprit::choose(selection, packet, frames.iter(), &mut switch.rng) {
+            let cnm = switch.inputs.accuse(&culprit, message, index, window);
+            Self::receive(switch, now, &cnm, way.from, window);
         }
     }
 }
@@ -255,7 +256,7 @@ impl Model for SharedBuffer {
         window: &mut Window<'_, '_>,
     ) {
         if let Some(way) = switch.way(now, packet, from, window) {
-            switch.take_in(now, packet, way, window);
+            Self::take_in(switch, now, packet, way, window);
         }
     }
 
@@ -272,7 +273,7 @@ impl Model for SharedBuffer {
         let passes = switch.pass(now, size, Coming::Taken(place), way, window);
         if !passes {
             let packet = *window.inboxes.at(place);
-            switch.take_in(now, &packet, way, window);
+            Self::take_in(switch, now, &packet, way, window);
         }
         !passes
     }
@@ -301,7 +302,7 @@ impl Model for SharedBuffer {
             Some(it) => it.threshold(index),
             None => model.threshold,
         };
-        let source = &switch.ingress[index].source;
+        let source = &switch.inputs.ingress[index].source;
         source.xoff_with(&model.pool, threshold, free)
     }
 
@@ -327,19 +328,19 @@ impl Model for SharedBuffer {
         // Of a lossy class an account holds nothing. Which it is cannot be foreseen, and is not asked.
         if matches!(threshold, PfcThreshold::Reserved { .. }) {
             if own_settings.is_some() {
-                return switch.left_by_own_settings(now, packet, way, window);
+                return Self::left_by_own_settings(switch, now, packet, way, window);
             }
             if *lossless >> class & 1 == 0 {
                 return pool.give(u64::from(bytes));
             }
             if window.plan.config.switch.cbfc.is_some() {
-                let index = from as usize * switch.classes + class as usize;
-                switch.ingress[index].source.release_credits(bytes);
+                let index = from as usize * switch.outputs.classes + class as usize;
+                switch.inputs.ingress[index].source.release_credits(bytes);
                 return switch.free_credits(now, packet, way, window);
             }
         }
-        let index = from as usize * switch.classes + class as usize;
-        let source = &mut switch.ingress[index].source;
+        let index = from as usize * switch.outputs.classes + class as usize;
+        let source = &mut switch.inputs.ingress[index].source;
         let action = source.release(now, bytes, pool, threshold);
         if action != Action::None {
             switch.request_pfc(now, from, class, action, window);

@@ -2,31 +2,29 @@
 //! schedulers and congestion points; PAUSE sent and obeyed; timers; what is recorded; CNMs; the loop over
 //! events. A model says how a packet gets from its ingress to [`Chassis::enqueue`].
 //!
-//! Types that know no chassis are in folders: `egress/`, `ingress/` and `records/`. Each file beside them is one topic of what a
-//! switch does, with the methods of [`Chassis`] for that.
+//! [`Chassis`] (`state.rs`) holds types that do not know it: [`outputs`], [`inputs`], [`pfc`] and what lies in `egress/`, `ingress/` and
+//! `records/`. Its methods are in five more files: `events.rs`, the loop; `transmit.rs`, through an egress queue and out of its port;
+//! `pause.rs`; `link.rs`, what the link of a port does to it; `report.rs`.
 
 mod causes;
-mod chassis;
-mod discards;
 mod egress;
 mod events;
 mod ingress;
 mod input_buffer;
+mod inputs;
 mod link;
-mod next_hop;
-mod notify;
+mod outputs;
 mod pause;
+mod pfc;
 mod prefetch;
 mod records;
 mod report;
-mod setup;
-mod shaping;
-mod storm;
-mod taken;
+mod state;
+mod timer;
 mod transmit;
 
 pub use causes::Counted;
-pub use chassis::{Chassis, Coming, Model, Way};
 pub use egress::discipline::Discipline;
 pub use ingress::{Ingress, PauseSource, culprit};
 pub use input_buffer::InputBuffer;
+pub use state::{Chassis, Coming, Model, Way};

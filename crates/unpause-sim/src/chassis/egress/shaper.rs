@@ -1,14 +1,12 @@
-//! The shapers of a switch: what each lets go, and what it holds.
+//! The shapers of a switch: token buckets that hold a port or a queue below a rate.
 
 use unpause_protocols::units::{LinkSpeed, Time};
 
+use crate::chassis::timer::Timer;
 use crate::config::Shaper;
 use crate::engine::heap::Entry;
 use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
-
-/// Payload of the timer of a shaper that lets go.
-pub const SHAPER: u32 = 6;
 
 /// A token bucket, as the time at which it will be full.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +87,8 @@ impl Shapers {
             .fold(link, LinkSpeed::min)
     }
 
-    /// A frame has started to leave by queue `index`, of `class` at `port`, which is busy with it until `busy`: the timers at which
-    /// shapers that hold what is behind it let go.
+    /// A frame has started to leave by queue `index`, of `class` at `port`, which is busy with it until `busy`: returns the timers at
+    /// which shapers release what they hold behind it.
     pub fn on_leave(
         &mut self,
         (now, busy): (Time, Time),
@@ -108,13 +106,13 @@ impl Shapers {
                 true => self.classes[number] |= 1 << class,
                 false => self.ports[number] = true,
             }
-            Some(Entry::new(due, bucket as u32, SHAPER))
+            Some(Timer::Shaper.entry(due, bucket as u32))
         });
         entries.into_iter().flatten()
     }
 
-    /// A timer of a bucket is due: it holds nothing more. Answers of which port it is.
-    pub fn let_go(&mut self, bucket: usize) -> PortId {
+    /// The timer of a bucket is due: it holds nothing more. Returns its port.
+    pub fn release(&mut self, bucket: usize) -> PortId {
         let queues = self.buckets.len() - self.ports.len();
         let classes = queues / self.ports.len();
         match bucket.checked_sub(queues) {

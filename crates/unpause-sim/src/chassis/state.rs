@@ -3,42 +3,36 @@
 use std::fmt::Debug;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unpause_protocols::congestion_point::CongestionPoint;
-use unpause_protocols::congestion_point::pint::Meter;
-use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use super::egress::balance::Balance;
-use super::egress::ready::Ready;
-use super::egress::scheduler;
-use super::egress::shaper::Shapers;
-use super::egress::watchdog::Watchdogs;
-use super::egress::{Egress, Port, Queue};
-use super::ingress::{Ingress, IngressTotals, PauseSource};
-use super::records::histogram::Histogram;
+use super::ingress::{Ingress, PauseSource};
+use super::inputs::Inputs;
+use super::outputs::Outputs;
+use super::pfc::Pfc;
 use super::records::recorder::Recorder;
-use super::setup::{input_points, looked_at, meters, sides};
+use super::records::sampler::Sampler;
+use super::timer::Timer;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::fabric::rng;
-use crate::fabric::{NodeId, PRIORITIES, PortId};
-use crate::link::pause::PendingPauses;
+use crate::fabric::{NodeId, PortId};
 use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
-use crate::plan::sampling::{self, Sampling};
 
 /// A switch: the chassis, which all switches have, and in it the [`Model`], in which they differ.
 ///
-/// The chassis has the ports, the egress queues with their congestion points and schedulers, PAUSE in both directions, timers,
-/// samples and totals. The model has what is between an ingress port and an egress queue, and decides what memory a packet takes.
+/// The chassis has the [`Outputs`] (ports, egress queues with their congestion points, schedulers), the [`Inputs`], PAUSE in both
+/// directions ([`Pfc`]), timers, samples and totals. The model has what is between an ingress port and an egress queue, and decides
+/// what memory a packet takes.
 ///
 /// 1. The model's own constructor calls [`Chassis::new`]. [`Chassis::first_event`] says when the switch first has something to do.
 /// 2. [`run`](crate::engine::window::NodeModel::run) is called for each window in which it has something to do. It takes all packets
 ///    that arrive in the window, and handles events in order of time. At one instant these are arrivals by port, ports that
 ///    become free by port, [`Model::step`], PAUSEs that take effect, timers ([`Model::on_timer`] among them), sampling.
-/// 3. Between windows, when a link changes: [`Chassis::set_speed`]; or [`Chassis::set_link`], and when all ends of links that
+/// 3. Between windows, when a link changes: [`Outputs::set_speed`]; or [`Outputs::set_link`], and when all ends of links that
 ///    change have had that, [`Chassis::on_link`], which may send.
 /// 4. [`finish`](crate::engine::window::NodeModel::finish) at the end: last samples, [`Model::finish`], totals.
 ///
@@ -47,94 +41,40 @@ use crate::plan::sampling::{self, Sampling};
 /// | [`Chassis::way`], [`Chassis::next_hop`] | find where a packet goes; without a path `way` counts it as lost |
 /// | [`Chassis::enqueue`], [`Chassis::offer`] | hand a packet to its egress queue; `offer` first drops it if that is of a lossy class and has no place |
 /// | [`Chassis::pass`], [`Chassis::join`] | do the two halves of `enqueue`, if it admits the packet in between |
-/// | [`Chassis::is_closed`], [`Chassis::lose_at_port`] | see that the wire of a port has failed, or a watchdog drops what goes there; drop the packet |
-/// | [`Chassis::discard`], [`Chassis::trim`] | drop or trim a packet for which it has no room |
+/// | [`Outputs::is_closed`], [`Chassis::lose_at_port`] | see that the wire of a port has failed, or a watchdog drops what goes there; drop the packet |
+/// | [`Chassis::discard`] | drop a packet for which it has no room |
 /// | [`Chassis::request_pfc`], [`Chassis::note_xoff`] | send XOFF or XON, now or when the port is free; record why |
-/// | [`Chassis::take_input`], [`Chassis::free_input`] | count at an input buffer of fixed size, which does all of that |
+/// | [`InputBuffer::take`](super::InputBuffer::take), [`InputBuffer::free`](super::InputBuffer::free) | count at an input buffer of fixed size, which does all of that |
 /// | [`Chassis::set_timer`] | be called again |
-/// | [`Chassis::watch_input`], [`Chassis::accuse`] | ask the congestion point of an input, and make its CNM |
-/// | [`Chassis::take_credits`], [`Chassis::free_credits`] | count a packet that came by credits |
+/// | [`Inputs::watch`], [`Inputs::accuse`] | ask the congestion point of an input, and make its CNM |
+/// | [`Window::take_credits`], [`Chassis::free_credits`] | count a packet that came by credits |
 #[derive(Debug, Show)]
 pub struct Chassis<M: Model> {
     /// The node.
     #[show(skip)]
     pub id: NodeId,
-    /// Classes of each port.
-    #[show(skip)]
-    pub classes: usize,
-    /// Egress ports.
+    /// Ports and egress queues.
     #[show(nested)]
-    pub(super) ports: Vec<Port>,
-    /// Egress queues: by port, then class.
+    pub outputs: Outputs,
+    /// What ingress ports hold.
     #[show(nested)]
-    pub queues: Vec<Queue>,
-    /// What else there is of them.
-    #[show(nested)]
-    pub egress: Vec<Egress>,
-    /// By port, then class.
-    #[show(nested)]
-    pub ingress: Vec<Ingress<M::PauseSource>>,
-    /// What has happened there.
-    #[show(nested)]
-    pub ingress_totals: Vec<IngressTotals>,
-    /// Congestion points of the ingress, by port, then class; none if the scheme has none there.
-    #[show(refuse_if = !input_points.is_empty())]
-    pub(super) input_points: Vec<CongestionPoint>,
-    /// What PINT keeps of each port; none without it.
-    #[show(refuse_if = !meters.is_empty())]
-    pub(super) meters: Vec<Meter>,
-    /// Most packets in an egress queue of a lossy class.
-    #[show(skip)]
-    pub(super) lossy_packets: u32,
-    /// By port; none where the most urgent class always goes first.
-    #[show(refuse_if = !schedulers.is_empty())]
-    pub(super) schedulers: Vec<Scheduler>,
-    /// Ports that become free.
-    #[show(nested)]
-    pub(super) ready: Ready,
+    pub inputs: Inputs<M::PauseSource>,
+    /// Timers of its own, of links, and of the model.
     #[show(nested)]
     pub(super) timers: Heap,
+    /// Which classes have PFC, and frames that take effect later.
     #[show(nested)]
-    pub(super) pending_pauses: PendingPauses,
-    /// The PFC watchdogs of its ports, if it has any.
-    #[show(refuse_if = watchdogs.is_some())]
-    pub(super) watchdogs: Option<Box<Watchdogs>>,
-    /// Its loop over events is the slow one: it has watchdogs, links send again, or no hash chooses among next hops.
-    #[show(skip)]
-    pub(super) slow_path: bool,
-    /// Bit c set: class c has PFC here, both ways.
-    #[show(skip)]
-    pub lossless: u8,
-    /// What keeps ports and queues below a rate, if anything does.
-    #[show(refuse_if = shapers.is_some())]
-    pub(super) shapers: Option<Box<Shapers>>,
-    /// Links have credits or ports shapers: what leaves is looked at.
-    #[show(skip)]
-    pub(super) looks_at_leaving: bool,
-    /// Which priorities' queues PAUSE stops, if that is not each its own.
-    #[show(skip)]
-    pub(super) pfc_to_queue: Option<[u8; PRIORITIES]>,
-    /// Links have credits.
-    #[show(skip)]
-    pub(super) has_link_credits: bool,
-    /// Bit c set: no packet of class c goes past its queue without a look, for links have credits, or ports or priorities have
-    /// settings of their own.
-    #[show(skip)]
-    pub(super) looked_at: u8,
+    pub pfc: Pfc,
     /// How it chooses among next hops, unless a hash does.
     #[show(refuse_if = balance.is_some())]
     pub(super) balance: Option<Box<Balance>>,
-    /// It sends no PAUSE: an NVSwitch.
+    /// Its loop over events is the slow one: it has watchdogs, links send again, or no hash chooses among next hops.
     #[show(skip)]
-    pub never_pauses: bool,
-    #[show(deadline = sampling.at)]
-    pub(super) sampling: Sampling,
-    #[show(skip)]
-    pub(super) sampled_ports: Vec<PortId>,
-    /// How long its queues are, if that is counted.
-    #[show(skip = "changes where it is sampled")]
-    pub(super) histogram: Option<Box<Histogram>>,
-    /// What it keeps to say why it sent PAUSE, if it is to.
+    pub(super) slow_path: bool,
+    /// Samples of its ports.
+    #[show(nested)]
+    pub(super) sampler: Sampler,
+    /// What it keeps to say why it sent PAUSE, if that is asked for.
     #[show(refuse_if = causes.is_some())]
     pub(super) causes: Option<Box<Recorder>>,
     /// The node's random stream.
@@ -332,59 +272,28 @@ impl<M: Model> Chassis<M> {
         watched: impl Fn(u8) -> bool,
         model: M,
     ) -> Self {
-        let transmitters = plan.ports.transmitters_of(id);
-        let ports = transmitters.len();
-        let classes = plan.classes.count();
         let mut rng = rng::of_node(plan.config.seed, id);
-        let looked_at = looked_at(&plan.overrides(id), plan);
-        let (queues, egress, ingress) = sides(id, plan, looked_at, source, &mut rng);
-        let sampled_ports = sampling::sampled_ports(id, plan);
-        let mut sampling = sampling::of_ports(&sampled_ports, plan);
-        let histogram = Histogram::of(ports, sampling.at, plan).map(Box::new);
-        if let Some(histogram) = &histogram {
-            sampling.at = histogram.next_time();
-        }
-        let (own, balance) = (plan.switch_settings(id), Balance::of(plan));
-        let (watchdogs, shapers) = (Watchdogs::of(id, plan), Shapers::of(id, plan));
+        let outputs = Outputs::new(id, plan, &mut rng);
+        let inputs = Inputs::new(id, plan, source, watched, &mut rng);
+        let (pfc, balance) = (Pfc::new(id, plan), Balance::of(plan));
         let mut timers = Heap::default();
-        if let Some(watchdogs) = &watchdogs {
+        if let Some(watchdogs) = &pfc.watchdogs {
             timers.push(watchdogs.next(Time::ZERO));
         }
+        let slow_path =
+            pfc.watchdogs.is_some() || balance.is_some() || plan.config.switch.retry.is_some();
+        let causes = plan.config.probes.causes;
+        let causes = causes.then(|| Box::new(Recorder::new(outputs.queues.len())));
         Self {
             id,
-            classes,
-            ports: transmitters.iter().map(Port::new).collect(),
-            queues,
-            egress,
-            ingress_totals: vec![IngressTotals::default(); ports * classes],
-            ingress,
-            input_points: input_points(ports, plan, watched, &mut rng),
-            meters: meters(transmitters, plan),
-            lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
-            schedulers: scheduler::schedulers(ports, plan),
-            ready: Ready::default(),
+            outputs,
+            inputs,
             timers,
-            pending_pauses: PendingPauses::default(),
-            slow_path: watchdogs.is_some()
-                || balance.is_some()
-                || plan.config.switch.retry.is_some(),
-            watchdogs,
+            pfc,
             balance,
-            looks_at_leaving: plan.config.switch.cbfc.is_some() || shapers.is_some(),
-            shapers,
-            lossless: own.lossless,
-            pfc_to_queue: own.pfc_to_queue,
-            has_link_credits: plan.config.switch.cbfc.is_some(),
-            looked_at,
-            never_pauses: plan.config.fabric.is_nvswitch(id),
-            sampling,
-            sampled_ports,
-            histogram,
-            causes: plan
-                .config
-                .probes
-                .causes
-                .then(|| Box::new(Recorder::new(ports * classes))),
+            slow_path,
+            sampler: Sampler::new(id, plan),
+            causes,
             rng,
             model,
         }
@@ -392,7 +301,19 @@ impl<M: Model> Chassis<M> {
 
     /// When it first has something to do.
     pub fn first_event(&self) -> Time {
-        self.sampling.at.min(self.timers.next_time())
+        self.sampler.next_time().min(self.timers.next_time())
+    }
+
+    /// The place of (`port`, `class`) among queues and ingress.
+    #[inline]
+    pub fn index(&self, port: PortId, class: u8) -> usize {
+        self.outputs.index(port, class)
+    }
+
+    /// Has [`Model::on_timer`] called at `due`; of simultaneous timers those with smaller numbers come first,
+    /// among them those of PFC by the place of their (port, class).
+    pub fn set_timer(&mut self, due: Time, number: u32) {
+        self.timers.push(Timer::Model.entry(due, number));
     }
 
     /// The way of a packet that has come in by `from`; if there is none, it is lost.
@@ -412,15 +333,28 @@ impl<M: Model> Chassis<M> {
         Some(Way { from, to, class })
     }
 
-    /// The place of (`port`, `class`) among queues and ingress.
-    #[inline]
-    pub fn index(&self, port: PortId, class: u8) -> usize {
-        port as usize * self.classes + class as usize
+    /// The port by which a packet continues that comes now, if there is a path.
+    #[inline(always)]
+    pub fn next_hop(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: &Window<'_, '_>,
+    ) -> Option<PortId> {
+        match self.balance {
+            None => window.routing.way(self.id, packet),
+            Some(_) => self.balanced(now, packet, window),
+        }
     }
 
-    /// True if egress queue `index`, of a lossy class, may hold another packet.
-    #[inline]
-    pub fn has_place(&self, index: usize) -> bool {
-        self.queues[index].packets.len() < self.lossy_packets
+    #[inline(never)]
+    fn balanced(&mut self, now: Time, packet: &Packet, window: &Window<'_, '_>) -> Option<PortId> {
+        let Balance::Packets(balance) = &mut **self.balance.as_mut()? else {
+            return window.routing.next_hop(self.id, packet);
+        };
+        let choices = window.routing.choices(self.id, packet.dst);
+        let class = window.plan.classes.of(packet.priority());
+        let queues = &self.outputs.queues;
+        balance.choose(now, choices, (packet, class), queues, &mut self.rng)
     }
 }

@@ -5,7 +5,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::chassis::{Chassis, Model, Way};
+use super::prefetch;
+use super::state::{Chassis, Model, Way};
 use crate::engine::log::Log;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::PortId;
@@ -21,22 +22,24 @@ impl<M: Model> Chassis<M> {
         self.model
             .next_time()
             .min(self.timers.next_time())
-            .min(self.pending_pauses.next_time())
-            .min(self.sampling.at)
+            .min(self.pfc.pending.next_time())
+            .min(self.sampler.next_time())
     }
 
     /// Does the first of what [`Chassis::next_other`] announced.
     fn on_other(&mut self, now: Time, window: &mut Window<'_, '_>) {
         if self.model.next_time() == now {
             M::step(self, now, window);
-        } else if self.pending_pauses.next_time() == now {
-            if let Some(reaction) = self.pending_pauses.pop() {
+        } else if self.pfc.pending.next_time() == now {
+            if let Some(reaction) = self.pfc.pending.pop() {
                 self.obey(now, reaction, window);
             }
         } else if self.timers.next_time() == now {
             self.on_timer(now, window);
         } else {
-            self.on_sample(now, window.plan, window.log);
+            let sides = (&self.outputs, &self.inputs);
+            self.sampler
+                .sample(now, self.id, sides, window.plan, window.log);
         }
     }
 
@@ -56,7 +59,7 @@ impl<M: Model> Chassis<M> {
         {
             let mut to = None;
             if PREFETCHES {
-                self.prefetch_block(*at, window);
+                prefetch::block(self, *at, window);
                 to = window.arrivals.way(*at);
             }
             *at += 1;
@@ -93,28 +96,41 @@ impl<M: Model> Chassis<M> {
 
     /// True if the PFC watchdog drops what comes in by `port` in `class`.
     fn drops_input(&self, port: PortId, class: u8) -> bool {
-        self.ports[usize::from(port)].shut >> class & 1 == 1
+        self.outputs.ports[usize::from(port)].shut >> class & 1 == 1
     }
 
-    /// Executes every event before the end of the window; answers when the next one is due.
-    fn run_window<const PREFETCHES: bool>(&mut self, window: &mut Window<'_, '_>) -> Time {
+    /// Executes every event before the end of the window; returns when the next one is due. `RARE` says that arrivals are
+    /// [rare ones](Self::on_rare_arrivals).
+    #[inline(always)]
+    fn run_window<const PREFETCHES: bool, const RARE: bool>(
+        &mut self,
+        window: &mut Window<'_, '_>,
+    ) -> Time {
         let end = window.end;
         let arrivals = &mut *window.arrivals;
-        let after =
-            window
-                .inboxes
-                .take_until((self.id, self.ports.len()), (window.start, end), arrivals);
+        let (own, span) = (
+            (self.id, self.outputs.ports.len()),
+            (window.start, window.end),
+        );
+        let after = window.inboxes.take_until(own, span, arrivals);
         window.log.counts.events += arrivals.len() as u64;
         if PREFETCHES {
-            self.prefetch_first_block(window);
+            prefetch::first_block(self, window);
         }
         let way_on = window.routing.from(self.id);
         let mut at = 0;
         loop {
-            let ready = self.ready.first_time();
+            if RARE {
+                self.take_wakes(window);
+            }
+            let ready = self.outputs.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);
-            if self.on_arrivals::<PREFETCHES>(&mut at, now, way_on, window) {
+            let interrupted = match RARE {
+                true => self.on_rare_arrivals(&mut at, now, window),
+                false => self.on_arrivals::<PREFETCHES>(&mut at, now, way_on, window),
+            };
+            if interrupted {
                 continue;
             }
             if now >= end {
@@ -123,11 +139,18 @@ impl<M: Model> Chassis<M> {
             window.log.counts.events += 1;
             if other < ready {
                 self.on_other(other, window);
-            } else if let Some(port) = self.ready.take_first() {
-                self.ports[port as usize].ready = false;
+            } else if let Some(port) = self.outputs.ready.take_first() {
+                self.outputs.ports[port as usize].ready = false;
                 self.send_next(now, port, window);
             }
         }
+    }
+
+    /// The loop of a switch with PFC watchdogs, or with another choice than a hash: by itself, so that others run no slower.
+    #[cold]
+    #[inline(never)]
+    fn run_slow_path(&mut self, window: &mut Window<'_, '_>) -> Time {
+        self.run_window::<false, true>(window)
     }
 
     /// [`Chassis::on_arrivals`] where a PFC watchdog may drop what comes in, and no hash may choose the way.
@@ -156,40 +179,6 @@ impl<M: Model> Chassis<M> {
         }
         false
     }
-
-    /// [`Chassis::run_window`] of a switch with PFC watchdogs, or with another choice than a hash: by itself, so that others
-    /// run no slower.
-    #[cold]
-    #[inline(never)]
-    fn run_slow_path(&mut self, window: &mut Window<'_, '_>) -> Time {
-        let end = window.end;
-        let arrivals = &mut *window.arrivals;
-        let span = (window.start, end);
-        let after = window
-            .inboxes
-            .take_until((self.id, self.ports.len()), span, arrivals);
-        window.log.counts.events += arrivals.len() as u64;
-        let mut at = 0;
-        loop {
-            self.take_wakes(window);
-            let ready = self.ready.first_time();
-            let other = self.next_other();
-            let now = ready.min(other);
-            if self.on_rare_arrivals(&mut at, now, window) {
-                continue;
-            }
-            if now >= end {
-                return now.min(after);
-            }
-            window.log.counts.events += 1;
-            if other < ready {
-                self.on_other(other, window);
-            } else if let Some(port) = self.ready.take_first() {
-                self.ports[port as usize].ready = false;
-                self.send_next(now, port, window);
-            }
-        }
-    }
 }
 
 impl<M: Model> NodeModel for Chassis<M> {
@@ -198,19 +187,24 @@ impl<M: Model> NodeModel for Chassis<M> {
             return self.run_slow_path(window);
         }
         match M::GOES_AT_ONCE && window.prefetches {
-            true => self.run_window::<true>(window),
-            false => self.run_window::<false>(window),
+            true => self.run_window::<true, false>(window),
+            false => self.run_window::<false, false>(window),
         }
     }
 
     fn finish(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        self.last_sample(now, plan, log);
+        let sides = (&self.outputs, &self.inputs);
+        self.sampler.finish(now, self.id, sides, plan, log);
         M::finish(self, now, plan);
         self.record(now, plan, log);
     }
 
     fn held_data_packets(&self) -> u64 {
-        let queued = self.queues.iter().flat_map(|queue| queue.packets.iter());
+        let queued = self
+            .outputs
+            .queues
+            .iter()
+            .flat_map(|queue| queue.packets.iter());
         let data = queued.filter(|packet| packet.kind.is_data());
         data.count() as u64 + self.model.held_data_packets()
     }

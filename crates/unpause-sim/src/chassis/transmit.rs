@@ -1,22 +1,22 @@
 //! Through an egress queue and out of its port.
 
-use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::congestion_point::Verdict;
+use unpause_protocols::notification::QcnFeedback;
 use unpause_protocols::units::Time;
 
-use super::chassis::{Chassis, Coming, Model, Way};
-use super::egress::scheduler;
-use super::egress::{Port, Queue, view};
+use super::egress::{Port, Queue, scheduler, view};
+use super::inputs::notification;
+use super::state::{Chassis, Coming, Model, Way};
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::fabric::packet::{Kind, Packet};
+use crate::fabric::packet::Packet;
 use crate::outcome::results::Queued;
 
 impl<M: Model> Chassis<M> {
     /// [`Chassis::enqueue`], unless that is of a lossy class and holds as many packets as it may.
     pub fn offer(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
         let index = self.index(way.to, way.class);
-        if window.plan.classes.is_lossless(way.class) || self.has_place(index) {
+        if window.plan.classes.is_lossless(way.class) || self.outputs.has_place(index) {
             self.enqueue(now, packet, way, window);
         } else {
             self.discard(index, packet, window);
@@ -47,12 +47,12 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) -> bool {
         let Way { from, to, class } = way;
-        let port = &mut self.ports[to as usize];
-        let queue = &mut self.queues[to as usize * self.classes + class as usize];
+        let port = &mut self.outputs.ports[to as usize];
+        let queue = &mut self.outputs.queues[to as usize * self.outputs.classes + class as usize];
         let passes = port.sends_at_once(now, class) && queue.lets_alone_pass();
         debug_assert!(!passes || (queue.bytes == 0 && queue.packets.is_empty()));
-        let ingress = from as usize * self.classes + class as usize;
-        let ingress = (&mut self.ingress[..], ingress);
+        let ingress = from as usize * self.outputs.classes + class as usize;
+        let ingress = (&mut self.inputs.ingress[..], ingress);
         if !passes || !M::lets_pass(&self.model, ingress, size, class, window.plan) {
             return false;
         }
@@ -73,7 +73,7 @@ impl<M: Model> Chassis<M> {
     /// Puts a packet into its egress queue.
     #[inline(always)]
     pub fn join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        match self.queues[self.index(way.to, way.class)].lets_join() {
+        match self.outputs.queues[self.index(way.to, way.class)].lets_join() {
             true => self.admitted(now, packet, 0, way, window),
             false => self.ask_and_join(now, packet, way, window),
         }
@@ -82,17 +82,17 @@ impl<M: Model> Chassis<M> {
     /// The same, if the congestion point has to be asked.
     #[inline(never)]
     fn ask_and_join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        if self.is_closed(way.to, way.class) {
+        if self.outputs.is_closed(way.to, way.class) {
             self.lose_at_port(packet, way, window);
             return M::refused(self, now, packet, way, window);
         }
         let index = self.index(way.to, way.class);
-        if self.has_link_credits && self.queues[index].packets.is_empty() {
+        if self.outputs.has_link_credits && self.outputs.queues[index].packets.is_empty() {
             self.stop_without_credits(now, way, (0, packet.bytes.into()), window);
         }
-        let mut state = self.queues[index].state(1);
+        let mut state = self.outputs.queues[index].state(1);
         state.bytes += u64::from(packet.bytes);
-        let egress = &mut self.egress[index];
+        let egress = &mut self.outputs.egress[index];
         let point = &mut egress.congestion_point;
         let mut flags = 0;
         let mut feedback = None;
@@ -107,8 +107,7 @@ impl<M: Model> Chassis<M> {
         }
         self.admitted(now, packet, flags, way, window);
         if let Some(message) = feedback {
-            self.egress[index].cnm_packets += 1;
-            self.notify(now, packet, message, way.from, window);
+            self.notify(now, packet, message, way, window);
         }
     }
 
@@ -127,12 +126,12 @@ impl<M: Model> Chassis<M> {
         let index = self.index(to, class);
         if M::JOINS {
             // It is there even if it leaves at once.
-            self.queues[index].bytes += size;
+            self.outputs.queues[index].bytes += size;
             M::joined(self, now, packet, way, window);
-            self.queues[index].bytes -= size;
+            self.outputs.queues[index].bytes -= size;
         }
-        let queue = &mut self.queues[index];
-        let port = &mut self.ports[to as usize];
+        let queue = &mut self.outputs.queues[index];
+        let port = &mut self.outputs.ports[to as usize];
         if port.sends_at_once(now, class) {
             return match queue.lets_leave() {
                 true => self.leave(now, packet, now, flags, way, window),
@@ -140,15 +139,15 @@ impl<M: Model> Chassis<M> {
             };
         }
         queue.keep(now, packet, from, flags);
-        port.wait(now, class, to, &mut self.ready);
-        if !self.schedulers.is_empty() {
-            self.schedulers[to as usize].on_backlog(class);
+        port.wait(now, class, to, &mut self.outputs.ready);
+        if !self.outputs.schedulers.is_empty() {
+            self.outputs.schedulers[to as usize].on_backlog(class);
         }
     }
 
     /// Sends what is most urgent out of a free port: PFC frames, then what the scheduler says.
     pub(super) fn send_next(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
-        let port = &mut self.ports[port_id as usize];
+        let port = &mut self.outputs.ports[port_id as usize];
         debug_assert!(port.end.is_free(now), "a busy port does not send");
         if port.end.has_pfc() {
             return self.send_pfc(now, port_id, window);
@@ -157,21 +156,29 @@ impl<M: Model> Chassis<M> {
         if eligible == 0 {
             return;
         }
-        let first = port_id as usize * self.classes;
-        let class = if self.schedulers.is_empty() {
+        let first = port_id as usize * self.outputs.classes;
+        let class = if self.outputs.schedulers.is_empty() {
             7 - eligible.leading_zeros() as u8
         } else {
-            let queues = &self.queues[first..first + self.classes];
-            scheduler::pick(&mut self.schedulers[port_id as usize], queues, eligible)
+            let queues = &self.outputs.queues[first..first + self.outputs.classes];
+            scheduler::pick(
+                &mut self.outputs.schedulers[port_id as usize],
+                queues,
+                eligible,
+            )
         };
         let index = first + class as usize;
-        let queue = &mut self.queues[index];
+        let queue = &mut self.outputs.queues[index];
         let packet = queue.packets.pop();
         queue.bytes -= u64::from(packet.bytes);
         let more = !queue.packets.is_empty();
         port.end.backlog &= !(u8::from(!more) << class);
-        if !self.schedulers.is_empty() {
-            self.schedulers[port_id as usize].on_dequeue(class, u32::from(packet.bytes), more);
+        if !self.outputs.schedulers.is_empty() {
+            self.outputs.schedulers[port_id as usize].on_dequeue(
+                class,
+                u32::from(packet.bytes),
+                more,
+            );
         }
         let way = Way {
             from: packet.ingress,
@@ -180,10 +187,10 @@ impl<M: Model> Chassis<M> {
         };
         let mut flags = 0;
         if !queue.lets_leave() {
-            let (egress, rng) = (&mut self.egress[index], &mut self.rng);
+            let (egress, rng) = (&mut self.outputs.egress[index], &mut self.rng);
             match egress.on_leave(now, &packet, queue.state(0), rng) {
-                Ok(marks) if self.looks_at_leaving => {
-                    if self.has_link_credits {
+                Ok(marks) if self.outputs.looks_at_leaving => {
+                    if self.outputs.has_link_credits {
                         self.look_behind(now, &packet, way, window);
                     }
                     return self.leave(now, &packet, packet.time, marks, way, window);
@@ -197,7 +204,7 @@ impl<M: Model> Chassis<M> {
         }
         send(now, &packet, packet.time, flags, (port, queue), window);
         if port.end.eligible() != 0 {
-            port.schedule(port_id, &mut self.ready);
+            port.schedule(port_id, &mut self.outputs.ready);
         }
         M::left(self, now, &packet, way, window);
     }
@@ -213,8 +220,8 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
-        let state = self.queues[index].state(0);
-        match self.egress[index].on_leave(now, packet, state, &mut self.rng) {
+        let state = self.outputs.queues[index].state(0);
+        match self.outputs.egress[index].on_leave(now, packet, state, &mut self.rng) {
             Ok(marks) => self.leave(now, packet, now, flags | marks, way, window),
             Err(verdict) => self.leave_otherwise(now, packet, now, (flags, verdict), way, window),
         }
@@ -232,21 +239,22 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
-        if self.has_link_credits && verdict != Verdict::Drop {
+        if self.outputs.has_link_credits && verdict != Verdict::Drop {
             self.look_behind(now, packet, way, window);
         }
         match verdict {
             Verdict::Drop => {
                 self.discard(index, packet, window);
-                if self.has_link_credits {
-                    let head = self.queues[index].packets.head_bytes();
+                if self.outputs.has_link_credits {
+                    let head = self.outputs.queues[index].packets.head_bytes();
                     self.stop_without_credits(now, way, (0, head), window);
                 }
                 M::left(self, now, packet, way, window);
                 return self.send_next(now, way.to, window);
             }
-            Verdict::Record if !self.meters.is_empty() => {
-                let packet = self.with_digest(now, packet, way.to);
+            Verdict::Record if !self.outputs.meters.is_empty() => {
+                let rng = &mut self.rng;
+                let packet = self.outputs.with_digest(now, packet, way.to, rng);
                 return self.leave(now, &packet, entered, flags, way, window);
             }
             Verdict::Record => self.write_telemetry(now, packet, way.to, window),
@@ -254,8 +262,7 @@ impl<M: Model> Chassis<M> {
         }
         self.leave(now, packet, entered, flags, way, window);
         if let Verdict::Notify(message) = verdict {
-            self.egress[index].cnm_packets += 1;
-            self.notify(now, packet, message, way.from, window);
+            self.notify(now, packet, message, way, window);
         }
     }
 
@@ -270,52 +277,51 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
-        let queue = &mut self.queues[index];
-        let port = &mut self.ports[way.to as usize];
+        let queue = &mut self.outputs.queues[index];
+        let port = &mut self.outputs.ports[way.to as usize];
         send(now, packet, entered, flags, (port, queue), window);
-        if self.looks_at_leaving {
-            self.shape(now, window.ports.wire_bytes(packet), way);
+        if self.outputs.looks_at_leaving {
+            let wire_bytes = window.ports.wire_bytes(packet);
+            let place = (way.to, way.class);
+            self.outputs.shape(now, wire_bytes, place, &mut self.timers);
         }
-        let port = &mut self.ports[way.to as usize];
+        let port = &mut self.outputs.ports[way.to as usize];
         if port.end.eligible() != 0 {
-            port.schedule(way.to, &mut self.ready);
+            port.schedule(way.to, &mut self.outputs.ready);
         }
         M::left(self, now, packet, way, window);
     }
 
-    /// Tells a packet that leaves by port `to` of it, if it asks for that.
+    /// Writes the state of port `to` into a packet that leaves by it, if the packet asks for that.
     #[inline(never)]
     fn write_telemetry(&self, now: Time, packet: &Packet, to: PortId, window: &mut Window<'_, '_>) {
         if !packet.has_telemetry() || !packet.kind.is_data() {
             return;
         }
-        let first = self.index(to, 0);
-        let queues = &self.queues[first..first + self.classes];
-        let speed = self.ports[to as usize].end.transmitter.speed;
-        let hop = Hop {
-            time: now,
-            tx_bytes: queues.iter().map(|queue| queue.tx_bytes).sum(),
-            queue_bytes: queues.iter().map(|queue| queue.bytes).sum(),
-            rate: speed.rate(),
-        };
-        let fits = window.telemetry.write(packet, hop);
+        let fits = window.telemetry.write(packet, self.outputs.hop(now, to));
         window.log.counts.unrecorded_hops += u64::from(!fits);
     }
 
-    /// A packet that leaves by port `to`, with PINT's code if that is larger than the one that it carries.
-    #[inline(never)]
-    fn with_digest(&mut self, now: Time, packet: &Packet, to: PortId) -> Packet {
-        let first = self.index(to, 0);
-        let queues = &self.queues[first..first + self.classes];
-        let waiting = queues.iter().map(|queue| queue.bytes).sum();
-        let (bytes, is_data) = (packet.bytes.into(), packet.kind == Kind::Data);
-        let meter = &mut self.meters[to as usize];
-        let code = meter.on_departure(now, bytes, is_data, waiting, &mut self.rng);
-        let mut packet = *packet;
-        if let Some(code) = code.filter(|_| packet.has_telemetry()) {
-            packet.stamp = packet.stamp.max(code.into());
-        }
-        packet
+    /// Drops a packet on its way into egress queue `index`, and counts it there.
+    #[cold]
+    pub fn discard(&mut self, index: usize, packet: &Packet, window: &mut Window<'_, '_>) {
+        window.telemetry.take(packet);
+        window.log.counts.dropped_packets += self.outputs.egress[index].count_drop(packet);
+    }
+
+    /// Sends the source of a packet the feedback of the congestion point of its egress queue.
+    fn notify(
+        &mut self,
+        now: Time,
+        sampled: &Packet,
+        message: QcnFeedback,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = self.index(way.to, way.class);
+        self.outputs.egress[index].cnm_packets += 1;
+        let cnm = notification(sampled, message, window);
+        M::send_cnm(self, now, &cnm, way.from, window);
     }
 }
 

@@ -1,88 +1,36 @@
-//! What a switch tells of itself.
+//! What a switch reports: its totals at the end of a run, and queues that are blocked.
 
 use unpause_protocols::units::Time;
 
-use super::chassis::{Chassis, Model};
-use super::ingress::PauseSource;
+use super::causes::{Counted, Inspection};
+use super::records::recorder::Recorder;
+use super::state::{Chassis, Model};
 use crate::engine::log::Log;
 use crate::fabric::PortId;
 use crate::link::pause::Place;
 use crate::outcome::deadlock::Blocked;
-use crate::outcome::results::{PortRecord, PortSample};
+use crate::outcome::results::PortRecord;
 use crate::plan::Plan;
 
 impl<M: Model> Chassis<M> {
-    /// Samples what is due now, and says when something is due again.
-    #[inline(never)]
-    pub(super) fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        let again = now + self.sampling.interval;
-        let Some(histogram) = &mut self.histogram else {
-            self.sampling.at = again;
-            return self.sample_ports(now, plan, log);
-        };
-        let is_series = histogram.series_at == now;
-        if is_series {
-            histogram.series_at = again;
-        }
-        if histogram.at == now {
-            let ports = self.queues.chunks(self.classes);
-            histogram.count(
-                now,
-                ports.map(|queues| queues.iter().map(|it| it.bytes).sum()),
-            );
-            histogram.report(now, self.id, log);
-        }
-        self.sampling.at = histogram.next_time();
-        if is_series {
-            self.sample_ports(now, plan, log);
-        }
-    }
-
-    /// The last sample of a run that ends at a sampling instant.
-    pub(super) fn last_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        let histogram = self.histogram.as_ref();
-        if histogram.map_or(self.sampling.at, |it| it.series_at) == now {
-            self.sample_ports(now, plan, log);
-        }
-    }
-
-    fn sample_ports(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        for &port in &self.sampled_ports {
-            for class in 0..self.classes as u8 {
-                let index = self.index(port, class);
-                let (queue, egress) = (&self.queues[index], &self.egress[index]);
-                log.port_series.push(PortSample {
-                    time: now,
-                    node: self.id,
-                    port,
-                    priority: plan.classes.priority(class),
-                    queue_bytes: queue.bytes,
-                    queue_packets: queue.packets.len(),
-                    ingress_bytes: self.ingress[index].source.bytes(),
-                    tx_bytes: queue.tx_bytes,
-                    dropped_packets: egress.dropped_packets,
-                    pause_frames: self.ingress_totals[index].pause_frames,
-                    paused: plan.waited(egress.pause.total(now)).0,
-                });
-            }
-        }
-    }
-
     /// The totals of every (port, class) that has any; closes what is open.
     pub(super) fn record(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        self.record_causes(now, plan, log);
-        if let Some(watchdogs) = &mut self.watchdogs {
+        if let Some(causes) = self.causes.take() {
+            self.record_causes(*causes, now, plan, log);
+        }
+        if let Some(watchdogs) = &mut self.pfc.watchdogs {
             watchdogs.finish(log);
         }
-        for port in 0..self.ports.len() as PortId {
-            for class in 0..self.classes as u8 {
+        for port in 0..self.outputs.ports.len() as PortId {
+            for class in 0..self.outputs.classes as u8 {
                 let place = Place::of((self.id, port), class, plan);
                 let index = self.index(port, class);
-                let (queue, egress) = (&self.queues[index], &mut self.egress[index]);
+                let (queue, egress) =
+                    (&self.outputs.queues[index], &mut self.outputs.egress[index]);
                 let waited = egress.pause.total(now);
                 let (paused, credit_wait) = plan.waited(waited);
                 egress.pause.finish(now, place, log);
-                let ingress = &self.ingress_totals[index];
+                let ingress = &self.inputs.totals[index];
                 let (stalls, stalled) = self.model.stalls(index);
                 let identity = PortRecord {
                     node: self.id,
@@ -100,7 +48,7 @@ impl<M: Model> Chassis<M> {
                     trimmed_packets: egress.trimmed_packets,
                     headroom_dropped_packets: ingress.dropped_packets,
                     max_queue_bytes: queue.max_bytes,
-                    max_ingress_bytes: self.ingress[index].max_bytes,
+                    max_ingress_bytes: self.inputs.ingress[index].max_bytes,
                     pause_frames: ingress.pause_frames,
                     pause_events: ingress.pause_events,
                     paused,
@@ -116,14 +64,44 @@ impl<M: Model> Chassis<M> {
         }
     }
 
+    /// Closes the causes of PAUSE that are open at the end of the run, looks once more at what holds the bytes of ingresses that are
+    /// still XOFF, and hands everything over.
+    fn record_causes(&self, mut causes: Recorder, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        let counted = match M::COUNTS_QUEUES {
+            true => Counted::Queues(None),
+            false => Counted::Before(None),
+        };
+        for (index, totals) in self.inputs.totals.iter().enumerate() {
+            let holders = causes.is_open(index).then(|| {
+                let mut inspection = Inspection::new(self, &mut causes, now, plan);
+                inspection.holders(self.outputs.place(index), counted)
+            });
+            if let Some(cause) = causes.on_xon(index, now, totals.dropped_packets) {
+                cause.holders.extend(holders.into_iter().flatten());
+            }
+        }
+        for (index, queue) in self.outputs.queues.iter().enumerate() {
+            if self.outputs.egress[index].pause.held_since().is_some() {
+                let (port, _) = self.outputs.place(index);
+                let end = &self.outputs.ports[usize::from(port)].end;
+                causes.on_resume(now, index, queue, end.transmitter.speed, plan);
+            }
+        }
+        let place = |index: usize| {
+            let (port, class) = self.outputs.place(index);
+            (self.id, port, plan.classes.priority(class))
+        };
+        causes.into_log(place, log);
+    }
+
     /// The egress queues that have sent nothing since `since`, for a pause that is in force.
     pub(super) fn report_blocked(&self, since: Time, plan: &Plan<'_>, found: &mut Vec<Blocked>) {
-        for (number, port) in self.ports.iter().enumerate() {
+        for (number, port) in self.outputs.ports.iter().enumerate() {
             let waiting = port.end.backlog & port.end.paused;
-            for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
+            for class in (0..self.outputs.classes as u8).filter(|class| waiting >> class & 1 == 1) {
                 let index = self.index(number as PortId, class);
-                let queue = &self.queues[index];
-                let paused = self.egress[index].pause.obeyed_since();
+                let queue = &self.outputs.queues[index];
+                let paused = self.outputs.egress[index].pause.obeyed_since();
                 let (Some(paused), Some(waiting)) = (paused, queue.packets.since()) else {
                     continue;
                 };

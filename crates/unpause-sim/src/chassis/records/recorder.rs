@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::mirror::Mirror;
+use crate::chassis::egress::Queue;
 use crate::engine::log::Log;
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::causes::{CauseRecord, Expiry};
-use crate::outcome::held_back::{Egress, HeldBack};
+use crate::outcome::held_back::{Egress, HeldBack, Pause};
+use crate::plan::Plan;
 
 /// Other priorities that have less of a link than this are not why a queue grows there.
 const LEAST_SHARE: f64 = 0.05;
@@ -46,13 +48,12 @@ struct Watched {
 
 /// A time for which an egress was paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// From then.
-    pub start: Time,
-    /// [`Time::NEVER`] while it is.
+struct Stop {
+    start: Time,
+    /// [`Time::NEVER`] while it is paused.
     end: Time,
     /// When the PAUSE that was in force last had left the peer.
-    pub sent: Time,
+    sent: Time,
     /// What the egress had sent until its end.
     tx_bytes: u64,
 }
@@ -73,7 +74,7 @@ pub struct Paused {
 pub struct Link {
     /// Its speed.
     pub speed: LinkSpeed,
-    /// So many bytes may be counted too late.
+    /// Bytes that may be counted too late.
     pub slack_bytes: u64,
 }
 
@@ -127,17 +128,68 @@ impl Recorder {
         }
     }
 
-    /// The PAUSE that stops egress `index` has run out; `expiry` is made of when it left the peer.
-    pub fn on_expiry(&mut self, index: usize, expiry: impl FnOnce(Time) -> Expiry) {
+    /// The PAUSE that stops egress `index`, which is this place, has run out.
+    pub fn on_expiry(
+        &mut self,
+        now: Time,
+        index: usize,
+        (node, port, priority): (NodeId, PortId, u8),
+    ) {
         let queue = &mut self.queues[index];
         if let Some(stop) = queue.stops.back() {
             queue.expired = Some(self.expiries.len());
-            self.expiries.push(expiry(stop.sent));
+            self.expiries.push(Expiry {
+                time: now,
+                node,
+                port,
+                priority,
+                sent: stop.sent,
+                next_sent: None,
+            });
+        }
+    }
+
+    /// Egress `index` may send again, this being its queue before a link of this speed: what would have left meanwhile has
+    /// waited.
+    #[cold]
+    #[inline(never)]
+    pub fn on_resume(
+        &mut self,
+        now: Time,
+        index: usize,
+        queue: &Queue,
+        speed: LinkSpeed,
+        plan: &Plan<'_>,
+    ) {
+        let oldest = queue.packets.since().unwrap_or(now);
+        let stop = self.on_go(index, now, oldest, queue.tx_bytes);
+        let Some(stop) = stop.filter(|stop| stop.start < now) else {
+            return;
+        };
+        let held = &mut self.queues[index].held;
+        held.on_go(Pause {
+            start: stop.start,
+            end: now,
+            sent: stop.sent,
+            each: 0,
+        });
+        let could_send = speed.bytes_in(now - stop.start);
+        let mut sent = 0;
+        let mut flows: Vec<u32> = Vec::new();
+        for packet in queue.packets.iter() {
+            if sent >= could_send {
+                break;
+            }
+            sent += plan.ports.wire_bytes(packet);
+            if packet.kind.is_data() && !flows.contains(&packet.flow) && packet.time < now {
+                flows.push(packet.flow);
+                held.part(packet.flow, packet.time.max(stop.start), 0);
+            }
         }
     }
 
     /// Egress `index` may go on, which has sent `tx_bytes`; what came before `oldest` has left it.
-    pub fn on_go(&mut self, index: usize, now: Time, oldest: Time, tx_bytes: u64) -> Option<Stop> {
+    fn on_go(&mut self, index: usize, now: Time, oldest: Time, tx_bytes: u64) -> Option<Stop> {
         let stops = &mut self.queues[index].stops;
         while stops.front().is_some_and(|stop| stop.end < oldest) {
             stops.pop_front();
@@ -187,11 +239,6 @@ impl Recorder {
     /// What egress queue `index` holds.
     pub fn mirror(&mut self, index: usize) -> &mut Mirror {
         &mut self.queues[index].mirror
-    }
-
-    /// What egress `index` has held back.
-    pub fn held(&mut self, index: usize) -> &mut HeldBack {
-        &mut self.queues[index].held
     }
 
     /// Hands over what it has recorded; `place` names the egress of an index.

@@ -3,3 +3,4 @@
 pub mod histogram;
 pub mod mirror;
 pub mod recorder;
+pub mod sampler;
