@@ -1,11 +1,12 @@
 //! What one shard sends another between windows.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::units::Time;
 
 use crate::engine::repeat::Repeat;
 use crate::fabric::packet::Packet;
 use crate::fabric::ports::GlobalPort;
-use crate::fabric::telemetry::Record;
+use crate::fabric::telemetry::{Record, Telemetry};
 use crate::outcome::deadlock::Blocked;
 use crate::traffic::FlowSpec;
 
@@ -61,5 +62,30 @@ impl Batch {
         self.starts.clear();
         self.blocked.clear();
         self.repeats.clear();
+    }
+}
+
+/// One shard among all, and the batches that it has for the others.
+pub struct Outgoing<'w> {
+    /// This shard.
+    pub own: u16,
+    /// The shard of each node.
+    pub shard_of: &'w [u16],
+    /// By shard.
+    pub outboxes: &'w mut [Batch],
+    /// When the first of the packets in them arrives.
+    pub first_sent: &'w mut Time,
+}
+
+impl Outgoing<'_> {
+    /// Adds a packet to `port` of another shard to the batch for that shard, with what switches have written into it.
+    #[inline(always)]
+    pub fn send(&mut self, to: u16, port: GlobalPort, packet: &Packet, telemetry: &mut Telemetry) {
+        *self.first_sent = (*self.first_sent).min(packet.time);
+        let batch = &mut self.outboxes[to as usize];
+        batch.packets.push((port, *packet));
+        if packet.has_telemetry() {
+            batch.records.extend(telemetry.take(packet));
+        }
     }
 }

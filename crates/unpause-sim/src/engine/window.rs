@@ -1,13 +1,14 @@
 //! A window of time as a node sees it: what it may read, where it sends, what it records.
 
+use unpause_protocols::flow_control::credits::UPDATE_BYTES;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
-use crate::engine::batch::Batch;
+use crate::engine::batch::Outgoing;
 use crate::engine::calendar::Calendar;
 use crate::engine::inbox::Inboxes;
 use crate::engine::log::Log;
-use crate::fabric::packet::{Packet, SENT_BITS};
+use crate::fabric::packet::{Kind, Packet, SENT_BITS};
 use crate::fabric::ports::{GlobalPort, Ports, SLOW_PATH, Transmitter};
 use crate::fabric::telemetry::Telemetry;
 use crate::fabric::{NodeId, PortId};
@@ -16,14 +17,13 @@ use crate::outcome::losses::LossKey;
 use crate::outcome::results::{LossPlace, PacketRecord, Queued};
 use crate::plan::Plan;
 use crate::routing::Routing;
-use crate::wires::credits::LinkCredits;
-use crate::wires::errors::ErringWires;
-use crate::wires::retry::LinkRetries;
+use crate::wires::Wires;
+use crate::wires::retry::Sent;
 
-/// What a node must be able to do. Its shard calls [`Self::run`] for every [`Window`] in which the node has something to do, and
+/// A node as its shard sees it. The shard calls [`Self::run`] for every [`Window`] in which the node has something to do, and
 /// [`Self::finish`] once, when the run is over.
 pub trait NodeModel {
-    /// Executes every event before `window.end`; answers when the next one is due, what is in flight to
+    /// Executes every event before `window.end`; returns when the next one is due, what is in flight to
     /// it included.
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time;
     /// The run is over at `now`: close and report what is open.
@@ -34,7 +34,7 @@ pub trait NodeModel {
     fn blocked(&self, _since: Time, _plan: &Plan<'_>, _found: &mut Vec<Blocked>) {}
 }
 
-/// What a node sees of the world while it runs its window.
+/// The world as a node sees it while it runs its window.
 ///
 /// A shard makes one (`Shard::open`) for the nodes of a half that have something to do before `end`, and has them
 /// [run](NodeModel::run) one after another. A cluster runs several shorter windows in it, for which it sets `start` and `end`. When
@@ -59,7 +59,7 @@ pub trait NodeModel {
 /// | [`Log`], [`Telemetry`] | record; read and write what packets carry of switches |
 ///
 /// A node reads and changes nothing of another node: a packet that it sends wakes the far end in the calendar. Before it returns, it
-/// has executed all events before `end`; the time that it answers is no earlier. Packets to other shards stay in `outboxes` until
+/// has executed all events before `end`; the time that it answers is no earlier. Packets to other shards stay in [`Outgoing`] until
 /// shards exchange batches, which they do between windows.
 pub struct Window<'w, 'p> {
     /// When it begins.
@@ -82,28 +82,18 @@ pub struct Window<'w, 'p> {
     pub(crate) arrivals: &'w mut Arrivals,
     /// When nodes are to be woken.
     pub(crate) calendar: &'w mut Calendar,
-    /// This shard.
-    pub(crate) shard: u16,
-    /// The shard of each node.
-    pub(crate) shard_of: &'w [u16],
     /// What goes to other shards.
-    pub(crate) outboxes: &'w mut [Batch],
-    /// When the first of that arrives there.
-    pub(crate) first_sent: &'w mut Time,
+    pub(crate) outgoing: Outgoing<'w>,
     /// What is recorded.
     pub log: &'w mut Log,
     /// What switches have written into packets.
     pub telemetry: &'w mut Telemetry,
-    /// Wires on which frames are lost to errors.
-    pub(crate) erring: &'w mut ErringWires,
-    /// Credits of links, if they have any.
-    pub(crate) link_credits: &'w mut LinkCredits,
-    /// What links send again, if they do.
-    pub(crate) link_retries: &'w mut LinkRetries,
+    /// What is kept of wires that lose frames, have credits or send again.
+    pub(crate) wires: &'w mut Wires,
 }
 
 impl Window<'_, '_> {
-    /// Starts to send `packet`, with `flags` set besides its own, at `now`; answers when the port of the
+    /// Starts to send `packet`, with `flags` set besides its own, at `now`; returns when the port of the
     /// transmitter is free again. What it left behind is for ports that are traced.
     #[inline(always)]
     pub fn transmit(
@@ -115,7 +105,7 @@ impl Window<'_, '_> {
         queued: Queued,
     ) -> Time {
         self.log.counts.packet_hops += 1;
-        if transmitter.shard != self.shard {
+        if transmitter.shard != self.outgoing.own {
             let packet = Packet {
                 bits: packet.bits | flags,
                 ..*packet
@@ -136,7 +126,7 @@ impl Window<'_, '_> {
     }
 
     /// Starts to send the packet at `place` of those taken, of `wire_bytes`, which has not waited, at `now`;
-    /// answers when the port of the transmitter is free again.
+    /// returns when the port of the transmitter is free again.
     #[inline(always)]
     pub fn pass_on(
         &mut self,
@@ -146,7 +136,7 @@ impl Window<'_, '_> {
         wire_bytes: u64,
     ) -> Time {
         self.log.counts.packet_hops += 1;
-        if transmitter.shard != self.shard {
+        if transmitter.shard != self.outgoing.own {
             let packet = *self.inboxes.at(place);
             return self.send_out(transmitter, now, &packet, Some(Time::ZERO), 0);
         }
@@ -172,7 +162,7 @@ impl Window<'_, '_> {
         self.log.counts.dropped_packets += self.log.losses.add(key, packet);
     }
 
-    /// Puts a packet onto a wire to another shard, or one at which there is more to do; answers when the port is free again.
+    /// Puts a packet onto a wire to another shard, or one at which there is more to do; returns when the port is free again.
     #[inline(never)]
     fn send_out(
         &mut self,
@@ -193,14 +183,15 @@ impl Window<'_, '_> {
                 self.send_by_slow_path(transmitter, (now, free), &packet, sojourn, queue_bytes)
             }
             other => {
-                self.send_to_shard(other, transmitter.peer_port, &packet);
+                self.outgoing
+                    .send(other, transmitter.peer_port, &packet, self.telemetry);
                 free
             }
         }
     }
 
     /// Puts a packet onto a wire that is traced or far, on which there are errors or of which bytes last no whole picoseconds,
-    /// or to a switch that cuts through; answers when the port is free again, which is at `free` if nothing is sent again.
+    /// or to a switch that cuts through; returns when the port is free again, which is at `free` if nothing is sent again.
     #[inline(never)]
     fn send_by_slow_path(
         &mut self,
@@ -213,16 +204,16 @@ impl Window<'_, '_> {
         let mut packet = *packet;
         packet.time = packet.time - self.plan.taken_early(self.routing, transmitter, &packet);
         let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
-        if !self.link_credits.are_unused() {
+        if !self.wires.credits.are_unused() {
             let class = self.plan.classes.of(packet.priority());
-            self.link_credits.on_sent(own, class, packet.bytes.into());
+            self.wires.credits.on_sent(own, class, packet.bytes.into());
         }
         let bytes = u64::from(packet.bytes);
         let on_wire = self.ports.wire_bytes(&packet);
         if self.log.job_links.is_counting() {
             self.log.job_links.count(own, &packet, on_wire);
         }
-        let retries = !self.link_retries.are_unused();
+        let retries = !self.wires.retries.are_unused();
         let (start, free) = match retries {
             true => self.send_kept(own, now, &packet),
             false => (now, free),
@@ -238,7 +229,7 @@ impl Window<'_, '_> {
         if retries {
             return free;
         }
-        if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
+        if self.wires.errors.hit(transmitter.peer_port, bytes, on_wire) {
             let back = &self.ports.transmitters[transmitter.peer_port as usize];
             self.lose(back.far_end(), LossPlace::Error, &packet);
         } else {
@@ -249,33 +240,17 @@ impl Window<'_, '_> {
 
     /// Puts a packet on the way to the far end; it says when it arrives.
     pub(crate) fn put_on_the_way(&mut self, transmitter: &Transmitter, packet: &Packet) {
-        let to = self.shard_of[transmitter.peer as usize];
-        if to != self.shard {
-            return self.send_to_shard(to, transmitter.peer_port, packet);
+        let to = self.outgoing.shard_of[transmitter.peer as usize];
+        if to != self.outgoing.own {
+            return self
+                .outgoing
+                .send(to, transmitter.peer_port, packet, self.telemetry);
         }
-        match self.link_credits.may_overtake(packet) {
+        match self.wires.credits.may_overtake(packet) {
             true => self.inboxes.put_early(transmitter.far_end(), packet),
             false => self.inboxes.put(transmitter.far_end(), packet),
         }
         self.calendar.wake(transmitter.peer, packet.time);
-    }
-
-    /// Adds a packet to a port of another shard to the batch for that shard.
-    #[inline(always)]
-    fn send_to_shard(&mut self, to: u16, port: GlobalPort, packet: &Packet) {
-        *self.first_sent = (*self.first_sent).min(packet.time);
-        let batch = &mut self.outboxes[to as usize];
-        batch.packets.push((port, *packet));
-        if packet.has_telemetry() {
-            self.take_along(to, packet);
-        }
-    }
-
-    /// Has what switches have written into a packet go with it.
-    #[inline(never)]
-    fn take_along(&mut self, to: u16, packet: &Packet) {
-        let record = self.telemetry.take(packet);
-        self.outboxes[to as usize].records.extend(record);
     }
 
     fn trace(&mut self, transmitter: &Transmitter, now: Time, packet: &Packet, queued: Queued) {
@@ -296,5 +271,137 @@ impl Window<'_, '_> {
         };
         let record = PacketRecord::new(now, node, port, packet, queued, speed);
         self.log.packets.push(record);
+    }
+
+    /// The number of a node's port among all.
+    fn port_of(&self, node: NodeId, port: PortId) -> GlobalPort {
+        self.ports.of(node).start + GlobalPort::from(port)
+    }
+
+    /// [`LinkCredits::may_send`].
+    pub fn may_send(&mut self, at: (NodeId, PortId), class: u8, before: u32, bytes: u32) -> bool {
+        let port = self.port_of(at.0, at.1);
+        self.wires.credits.may_send(port, class, before, bytes)
+    }
+
+    /// A packet has come in that takes credits.
+    pub fn take_credits(&mut self, at: (NodeId, PortId), class: u8, packet: &Packet) {
+        let port = self.port_of(at.0, at.1);
+        self.wires
+            .credits
+            .on_packet(port, class, packet.bytes.into());
+    }
+
+    /// [`LinkCredits::on_freed`]; an update that is due goes out at once.
+    pub fn free_credits(
+        &mut self,
+        now: Time,
+        at: (NodeId, PortId),
+        class: u8,
+        packet: &Packet,
+    ) -> Option<Time> {
+        let port = self.port_of(at.0, at.1);
+        let due = self
+            .wires
+            .credits
+            .on_freed(now, port, class, packet.bytes.into())?;
+        match due <= now {
+            true => self.send_update(now, at),
+            false => Some(due),
+        }
+    }
+
+    /// An update has come in.
+    pub fn on_update(&mut self, at: (NodeId, PortId), class: u8, packet: &Packet) {
+        let port = self.port_of(at.0, at.1);
+        self.wires.credits.on_update(port, class, packet.seq);
+    }
+
+    /// Sends the update that is due at a port. It is inserted into the frame in transmission, so it waits for nothing and may
+    /// overtake that frame; a frame that is smaller than it and starts meanwhile arrives before it. If it is lost to errors it is
+    /// repeated: returns when the next one is due then.
+    pub fn send_update(&mut self, now: Time, at: (NodeId, PortId)) -> Option<Time> {
+        let port = self.port_of(at.0, at.1);
+        let freed = self.wires.credits.take_update(now, port);
+        let transmitter: Transmitter = self.ports.transmitters[port as usize];
+        if self
+            .wires
+            .errors
+            .hits_update(transmitter.peer_port, UPDATE_BYTES)
+        {
+            return self.wires.credits.repeat_update(now, port, &freed);
+        }
+        let arrival = now + transmitter.speed.time_for(UPDATE_BYTES) + transmitter.delay;
+        for (class, freed) in freed {
+            let update = Packet {
+                time: arrival,
+                seq: freed,
+                ..Packet::new(Kind::Credit, self.plan.classes.priority(class), 0, 8)
+            };
+            self.put_on_the_way(&transmitter, &update);
+        }
+        None
+    }
+
+    /// Sends a packet over a link with retry, from `now` on. Returns when it starts, and when the port may send the next one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn send_kept(
+        &mut self,
+        own: GlobalPort,
+        now: Time,
+        packet: &Packet,
+    ) -> (Time, Time) {
+        let wire_bytes = self.ports.wire_bytes(packet);
+        let transmitter = self.ports.transmitters[own as usize];
+        let mut sent = Sent::default();
+        let Some(port) = self.wires.retries.port(own) else {
+            unreachable!("every port has retry, or none");
+        };
+        let link = (&transmitter, &mut self.wires.errors);
+        let (start, free) = port.send(now, (packet, wire_bytes), link, &mut sent);
+        self.after_retry(now, own, &transmitter, sent);
+        (start, free)
+    }
+
+    /// A port of a node may have to resend. Returns until when it is busy.
+    pub(crate) fn send_again(&mut self, now: Time, (node, port): (NodeId, PortId)) -> Time {
+        let own = self.port_of(node, port);
+        let transmitter = self.ports.transmitters[own as usize];
+        let mut sent = Sent::default();
+        let Some(port) = self.wires.retries.port(own) else {
+            return now;
+        };
+        let link = (&transmitter, &mut self.wires.errors);
+        let free = port.on_wake(now, link, &mut sent);
+        self.after_retry(now, own, &transmitter, sent);
+        free
+    }
+
+    /// When which ports of the running node may have to resend.
+    #[inline]
+    pub(crate) fn take_wakes(&mut self) -> Vec<(Time, PortId)> {
+        std::mem::take(&mut self.wires.retries.wakes)
+    }
+
+    /// Forwards delivered frames, counts lost ones, and notes the timer that the port needs.
+    fn after_retry(&mut self, now: Time, own: GlobalPort, transmitter: &Transmitter, sent: Sent) {
+        let (node, port) = self.ports.place(own);
+        for packet in &sent.lost {
+            self.lose((node, port), LossPlace::Error, packet);
+            let class = self.plan.classes.of(packet.priority());
+            self.wires.credits.on_lost(own, class, packet.bytes.into());
+        }
+        if !sent.lost.is_empty() && !self.wires.credits.are_unused() {
+            // Its credits may be what a queue waits for.
+            self.wires.retries.wakes.push((now, port));
+        }
+        for packet in &sent.delivered {
+            self.put_on_the_way(transmitter, packet);
+        }
+        let retry = self.wires.retries.port(own);
+        if let Some(due) = retry.and_then(|it| it.takes_wake()) {
+            self.wires.retries.wakes.push((due, port));
+        }
     }
 }

@@ -73,7 +73,7 @@ impl Host {
     #[cold]
     fn take_in(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         let machine = &mut self.machine;
-        if !window.link_credits.are_unused() {
+        if !window.wires.credits.are_unused() {
             machine.take_credits(now, packet, window);
         }
         // The NIC at hand is the one of its feedback, which need not be the one by which it has arrived.

@@ -273,7 +273,7 @@ impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let id = self.machine.id;
         let several = self.has_several_nics();
-        let slow_path = several || !window.link_retries.are_unused();
+        let slow_path = several || !window.wires.retries.are_unused();
         if several {
             window.inboxes.sort(id);
         }

@@ -7,7 +7,7 @@ use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
-use crate::engine::batch::Batch;
+use crate::engine::batch::{Batch, Outgoing};
 use crate::engine::calendar::Calendar;
 use crate::engine::inbox::Inboxes;
 use crate::engine::log::Log;
@@ -23,9 +23,7 @@ use crate::plan::Plan;
 use crate::plan::schedule::{Half, NextEvents};
 use crate::prefetch::FROM_PORTS;
 use crate::run::node::Node;
-use crate::wires::credits::LinkCredits;
-use crate::wires::errors::ErringWires;
-use crate::wires::retry::LinkRetries;
+use crate::wires::Wires;
 
 mod driven;
 mod flows;
@@ -64,12 +62,8 @@ pub struct Shard {
     inboxes: Inboxes,
     #[show(refuse_if = !telemetry.is_empty())]
     telemetry: Telemetry,
-    #[show(refuse_if = !erring.are_quiet())]
-    erring: ErringWires,
-    #[show(refuse_if = !link_credits.are_unused())]
-    link_credits: LinkCredits,
-    #[show(refuse_if = !link_retries.are_unused())]
-    link_retries: LinkRetries,
+    #[show(nested)]
+    wires: Wires,
     #[show(skip)]
     arrivals: Arrivals,
     #[show(skip)]
@@ -120,9 +114,7 @@ impl Shard {
             shard_of: shard_of.to_vec(),
             inboxes: Inboxes::new(&plan.ports),
             telemetry: Telemetry::default(),
-            erring: ErringWires::default(),
-            link_credits: LinkCredits::new(plan, |node| shard_of[node as usize] == index),
-            link_retries: LinkRetries::new(plan, |node| shard_of[node as usize] == index),
+            wires: Wires::new(plan, |node| shard_of[node as usize] == index),
             prefetches: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
             changes: 0,
@@ -161,7 +153,7 @@ impl Shard {
                 self.telemetry.put(&mut packet, record);
             }
             let place = plan.ports.place(port);
-            match self.link_credits.may_overtake(&packet) {
+            match self.wires.credits.may_overtake(&packet) {
                 true => self.inboxes.put_early(place, &packet),
                 false => self.inboxes.put(place, &packet),
             }
@@ -205,7 +197,7 @@ impl Shard {
             .iter()
             .filter(|packet| packet.kind.is_data())
             .count();
-        let mut held_data_packets = on_wires as u64 + self.link_retries.held_data_packets();
+        let mut held_data_packets = on_wires as u64 + self.wires.retries.held_data_packets();
         // Most have something to say of data and of control packets at each of their ports.
         let ports = plan.ports.transmitters.len() / self.outboxes.len();
         self.log.ports.reserve(2 * ports);
@@ -215,7 +207,7 @@ impl Shard {
             node.model().finish(at, plan, &mut self.log);
             held_data_packets += node.model().held_data_packets();
         }
-        self.link_retries.record(&mut self.log.ports, plan);
+        self.wires.retries.record(&mut self.log.ports, plan);
         ShardEnd {
             log: self.log,
             held_data_packets,
@@ -273,7 +265,7 @@ impl Shard {
         self.routes = change.routes.unwrap_or(self.routes);
         for &(port, errors) in &change.errors {
             let receiver = plan.ports.transmitters[port as usize].peer_port;
-            self.erring.set(plan.config.seed, receiver, errors);
+            self.wires.errors.set(plan.config.seed, receiver, errors);
         }
         for &(port, speed) in &change.speeds {
             let (node, local) = plan.ports.place(port);
@@ -356,15 +348,15 @@ impl Shard {
             arrivals: &mut self.arrivals,
             prefetches: self.prefetches,
             calendar: &mut self.calendar,
-            shard: self.index,
-            shard_of: &self.shard_of,
-            outboxes: &mut self.outboxes,
-            first_sent,
+            outgoing: Outgoing {
+                own: self.index,
+                shard_of: &self.shard_of,
+                outboxes: &mut self.outboxes,
+                first_sent,
+            },
             log: &mut self.log,
             telemetry: &mut self.telemetry,
-            erring: &mut self.erring,
-            link_credits: &mut self.link_credits,
-            link_retries: &mut self.link_retries,
+            wires: &mut self.wires,
         };
         (&mut self.nodes, window)
     }

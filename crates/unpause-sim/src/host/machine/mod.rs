@@ -133,7 +133,7 @@ impl Machine {
             nic.end.busy_until = busy_until;
             nic.at = nic.at.max(busy_until);
         }
-        if !window.link_credits.are_unused() {
+        if !window.wires.credits.are_unused() {
             for class in 0..nic.classes.len() as u8 {
                 if window.plan.classes.is_lossless(class) {
                     nic.resume(now, class, window);
@@ -146,7 +146,7 @@ impl Machine {
     #[cold]
     pub fn take_credits(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         let class = window.plan.classes.of(packet.priority());
-        if window.link_credits.lets_pass(class) {
+        if window.wires.credits.lets_pass(class) {
             return;
         }
         let at = (self.id, packet.ingress);

@@ -404,7 +404,7 @@ impl Nic {
     #[cold]
     pub fn resume(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
         let stopped = self.end.is_paused(class);
-        if !stopped || !window.link_credits.may_send_any(self.port, class) {
+        if !stopped || !window.wires.credits.may_send_any(self.port, class) {
             return;
         }
         let place = self.place(class, window.plan);
@@ -423,10 +423,10 @@ impl Nic {
         for class in 0..self.classes.len() as u8 {
             let waits = self.end.backlog >> class & 1 == 1;
             let stopped = self.end.is_paused(class);
-            if !waits || stopped || window.link_credits.lets_pass(class) {
+            if !waits || stopped || window.wires.credits.lets_pass(class) {
                 continue;
             }
-            if !window.link_credits.may_send_any(self.port, class) {
+            if !window.wires.credits.may_send_any(self.port, class) {
                 let place = self.place(class, window.plan);
                 let pause = &mut self.classes[usize::from(class)].pause;
                 let from = (class, self.end.busy_until);
