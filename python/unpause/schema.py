@@ -70,49 +70,6 @@ LATER = (
     "job_links",
 )
 
-#: What a sweep's table has after the columns of `runs`: statistics of each run.
-STATISTICS: tuple[Column, ...] = (
-    Column("flows_sized", _U64, "flows", "flows started that have a size, so that they can end"),
-    Column("fct_mean_ns", _F64, "ns", "mean FCT of the flows completed", True),
-    Column("fct_p50_ns", _F64, "ns", "median FCT", True),
-    Column("fct_p95_ns", _F64, "ns", "95th percentile of the FCT", True),
-    Column("fct_p99_ns", _F64, "ns", "99th percentile of the FCT", True),
-    Column("fct_max_ns", _F64, "ns", "largest FCT", True),
-    Column("slowdown_mean", _F64, "", "mean slowdown of the flows completed", True),
-    Column("slowdown_p50", _F64, "", "median slowdown", True),
-    Column("slowdown_p95", _F64, "", "95th percentile of the slowdown", True),
-    Column("slowdown_p99", _F64, "", "99th percentile of the slowdown", True),
-    Column("slowdown_max", _F64, "", "largest slowdown", True),
-    Column("delivered_bytes", _U64, "bytes", "payload delivered in order, all flows"),
-    Column("retransmitted_packets", _U64, "packets", "data packets retransmitted, all flows"),
-    Column("pause_events", _U64, "events", "times that any ingress went to XOFF"),
-    Column("paused_ns", _F64, "ns", "time that egresses were paused, all ports and priorities"),
-    Column("max_queue_bytes", _U64, "bytes", "largest backlog of any egress queue"),
-    Column("victim_flows", _U64, "flows", "flows that waited for congestion off their path", True),
-    Column("victims_complete", pa.bool_(), "", "whether these are all victims", True),
-    Column("victim_wait_ns", _F64, "ns", "total time that they waited", True),
-    Column("congested_link", pa.string(), "", "most congested link", True),
-    Column(
-        "congested_share", _F64, "", "its utilisation while flows that use it were active", True
-    ),
-    Column("watched_bps", _F64, "bit/s", "goodput of watched flows in a burst, else mean", True),
-    Column("recovery_ns", _F64, "ns", "until watched flows recovered, or looked for", True),
-    Column("recovered", pa.bool_(), "", "whether they did", True),
-)
-
-#: Those of them that sweeps of earlier versions lack.
-LATER_STATISTICS = (
-    "victim_flows",
-    "victims_complete",
-    "victim_wait_ns",
-    "congested_link",
-    "congested_share",
-    "watched_bps",
-    "recovery_ns",
-    "recovered",
-)
-
-
 #: Columns of table `jobs` that a sweep's table has of each job: ``job.NAME.mean_ns``, ….
 OF_JOBS = ("mean_ns", "slowdown", "busbw_gbytes_s")
 

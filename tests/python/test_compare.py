@@ -16,11 +16,12 @@ from conftest import MS, Builder, Opened
 from unpause import ResultError
 from unpause.commands import compare, report, sweep_csv
 from unpause.commands import sweep as sweep_command
-from unpause.pages import textual, unlike
+from unpause.pages import overview, textual, unlike
 from unpause.pages.summary import Summary, summarise
 from unpause.statistics import student
 from unpause.statistics.intervals import difference, mean_interval
-from unpause.sweeps.grouped import MEASURES, Runs, read
+from unpause.sweeps.grouped import Runs, read
+from unpause.sweeps.recorded import MEASURES
 
 FCT = next(measure for measure in MEASURES if measure.name == "FCT mean")
 
@@ -344,3 +345,16 @@ def test_the_command_names_the_keys_that_differ(
     assert compare.main([*paths, "--differences", "--width", "200"]) == 0
     said = "The scenario of 2ms differs from that of 1ms in duration.\nPFC, 2ms against 1ms: "
     assert said in capsys.readouterr().out
+
+
+def test_a_statistic_that_an_older_sweep_lacks_is_not_recorded() -> None:
+    new = unpause.sweep(SCENARIO, {"seed": [1, 2]}, progress=False)
+    old = new.drop_columns(["fct_p99_ns"])
+    runs = [Runs.of_sweep(table) for table in (old, new)]
+    summary = compare.compared(["old", "new"], runs)
+    place = summary.heads.index("FCT p99")
+    assert summary.rows[0][place] == "not recorded"
+    assert summary.rows[1][place].endswith("s")
+    assert overview.of_sweep(runs[0]).scope.endswith("Not recorded: fct_p99_ns.")
+    assert "Not recorded" not in overview.of_sweep(runs[1]).scope
+    assert "fct_p99_ns" in sweep_csv.text(old)

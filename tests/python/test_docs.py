@@ -17,6 +17,7 @@ from tests.notes import notes
 from unpause import metrics, schema
 from unpause.explanation import sentences
 from unpause.figures.registry import KINDS
+from unpause.sweeps import recorded
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -57,7 +58,7 @@ def test_tables_lists_every_statistic_of_a_sweep() -> None:
         for cells in rows(sections("docs/tables.md")["statistics"])
         if cells[0].startswith("`")
     ]
-    assert documented == [(c.name, _arrow_name(c), c.nullable) for c in schema.STATISTICS]
+    assert documented == [(c.name, _arrow_name(c), c.nullable) for c in recorded.COLUMNS]
 
 
 def _arrow_name(column: schema.Column) -> str:

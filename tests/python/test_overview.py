@@ -18,6 +18,7 @@ from unpause.data import series
 from unpause.explanation import account, sentences
 from unpause.pages import markup, overview, textual
 from unpause.pages.overview import Overview
+from unpause.sweeps import recorded
 from unpause.sweeps.grouped import Runs
 
 SCENARIO = """
@@ -160,9 +161,7 @@ def test_schemes_that_differ_in_more_than_the_scheme_say_so(innocent: unpause.Re
 
 def rows(scheme: str, paused_ns: Sequence[float], **more: Any) -> list[dict[str, Any]]:
     """A run for each of `paused_ns`, with seeds from 1 on."""
-    empty = {
-        c.name: None if c.nullable else 0 for c in (*schema.TABLES["runs"], *schema.STATISTICS)
-    }
+    empty = {c.name: None if c.nullable else 0 for c in (*schema.TABLES["runs"], *recorded.COLUMNS)}
     return [
         {**empty, "scheme": scheme, "seed": seed, "paused_ns": paused, **more}
         for seed, paused in enumerate(paused_ns, 1)

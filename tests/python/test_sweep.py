@@ -19,7 +19,7 @@ import pytest
 import unpause
 from unpause import schema
 from unpause.commands import sweep as sweep_command
-from unpause.sweeps import axes
+from unpause.sweeps import axes, recorded
 
 SCENARIO = """
 title = "Two hosts into one port"
@@ -111,7 +111,7 @@ def test_a_sweep_has_the_numbers_of_single_runs(file: Path) -> None:
 
 def test_the_table_has_the_documented_columns(file: Path) -> None:
     table = unpause.sweep(file, VARY, progress=False)
-    columns = (*schema.TABLES["runs"], *schema.STATISTICS)
+    columns = (*schema.TABLES["runs"], *recorded.COLUMNS)
     wanted = [(c.name, c.type, c.nullable) for c in columns]
     wanted.insert(2, ("pfc.xoff_bytes", pa.uint64(), False))
     assert [(f.name, f.type, f.nullable) for f in table.schema] == wanted

@@ -21,7 +21,8 @@ from unpause.errors import ResultError
 from unpause.pages import explore, overview, textual, unlike
 from unpause.pages.summary import Summary
 from unpause.statistics.intervals import Difference
-from unpause.sweeps.grouped import Group, Measure, Runs, is_sweep, read_sweep
+from unpause.sweeps.grouped import NOT_RECORDED, Group, Runs, is_sweep, read_sweep
+from unpause.sweeps.recorded import Measure
 from unpause.text import value_text
 
 
@@ -109,6 +110,8 @@ def _found(runs: Runs, key: tuple[str, tuple[object, ...]]) -> Group | None:
 
 def _cell(group: Group, base: Group, measure: Measure) -> tuple[str, Difference | None]:
     """The mean, and how it differs from the first result's."""
+    if not group.records(measure.needs):
+        return NOT_RECORDED, None
     mean = group.interval(measure).mean
     written = "-" if math.isnan(mean) else measure.written(mean)
     apart = None if group is base else group.against(base, measure)

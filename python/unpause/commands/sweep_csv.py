@@ -12,13 +12,16 @@ import pyarrow as pa
 
 from unpause.data import beneath
 from unpause.errors import ResultError
-from unpause.sweeps import grouped
+from unpause.sweeps import grouped, recorded
 
 
 def text(table: pa.Table) -> str:
-    """A line of column names, then the rows; nothing for null."""
+    """A line of column names, then the rows; nothing for null or a statistic not recorded."""
     from pyarrow import csv
 
+    for column in recorded.COLUMNS:
+        if column.name not in table.column_names:
+            table = table.append_column(column.name, pa.nulls(table.num_rows, column.type))
     sink = pa.BufferOutputStream()
     csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
     return sink.getvalue().to_pybytes().decode("utf-8")

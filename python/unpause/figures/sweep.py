@@ -14,7 +14,8 @@ from unpause.data.result import Result
 from unpause.figures.registry import draws
 from unpause.figures.style import NothingToDraw, grid, legend, log_ticks, note, panel_axes, widths
 from unpause.statistics.intervals import CONFIDENCE
-from unpause.sweeps.grouped import MEASURES, Measure, Runs
+from unpause.sweeps.grouped import Runs
+from unpause.sweeps.recorded import MEASURES, Measure
 from unpause.text import value_text
 
 _MOST_PANELS = 8
@@ -30,7 +31,7 @@ _MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
 #: Measures of completed flows, and the mark of such a number if not all were completed.
 _OF_COMPLETED = ("slowdown", "FCT")
 _NOT_ALL = "*"
-_DONE = next(it for it in MEASURES if it.name == "flows done")
+_DONE = next(measure for measure in MEASURES if measure.name == "flows done")
 
 
 @draws("sweep", "Results over swept values", place=-1)

@@ -24,9 +24,10 @@ from unpause import text
 from unpause.data.result import Result
 from unpause.explanation import causes, held, job_lines, story, watched_lines
 from unpause.pages import unlike
-from unpause.pages.columns import Kind, every_kind
 from unpause.statistics.intervals import mean_interval
-from unpause.sweeps.grouped import MOST_JOBS, Group, Measure, Runs
+from unpause.sweeps import recorded
+from unpause.sweeps.grouped import NOT_RECORDED, Group, Runs
+from unpause.sweeps.recorded import MOST_JOBS, Kind, Measure
 from unpause.text import value_text
 
 #: A name of a link that is no longer than this heads its column.
@@ -148,6 +149,8 @@ def of_sweep(runs: Runs) -> Overview:
     )
     if (more := len(runs.jobs) - MOST_JOBS) > 0:
         found.scope += f" {more} more job{'s' if more > 1 else ''}: sweep.parquet."
+    if missing := recorded.not_recorded(runs.rows):
+        found.scope = f"{found.scope} Not recorded: {', '.join(missing)}.".strip()
     return found
 
 
@@ -182,7 +185,7 @@ def _axis(name: str) -> str:
 
 def _congested(group: Group) -> int:
     """In how many runs a link was congested."""
-    return sum(row["congested_share"] is not None for row in group.rows)
+    return sum(row.get("congested_share") is not None for row in group.rows)
 
 
 def _table(
@@ -200,7 +203,7 @@ def _table(
     head = link if len(link) <= _LINK_NAME else "link"
     kinds = [
         kind
-        for kind in every_kind(jobs, head, watched)
+        for kind in recorded.kinds(jobs, head, watched)
         if any(kind.of(row) or (kind.always and kind.of(row) is not None) for row in rows)
     ]
     columns = [_column(kind, [group for _, group in groups]) for kind in kinds]
@@ -220,7 +223,8 @@ def _table(
 
 def _links(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The links whose utilisation is known."""
-    return list(dict.fromkeys(row["congested_link"] for row in rows if row["congested_link"]))
+    links = (row.get("congested_link") for row in rows)
+    return list(dict.fromkeys(link for link in links if link))
 
 
 def _column(kind: Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
@@ -232,7 +236,7 @@ def _column(kind: Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
     cells = []
     for group, interval in zip(groups, intervals, strict=True):
         if math.isnan(interval.mean):
-            cells.append(Cell("-"))
+            cells.append(Cell("-" if group.records(kind.needs) else NOT_RECORDED))
             continue
         # A tiny spread is that of rounding.
         wide = interval.count > 1 and interval.half > 1e-9 * abs(interval.mean)
@@ -262,7 +266,8 @@ def _marked(
         at = [
             i
             for i, group in enumerate(groups)
-            if cells[i].value != "-" and (point is None or group.values == point)
+            if cells[i].value not in ("-", NOT_RECORDED)
+            and (point is None or group.values == point)
         ]
         measured = [row for i in at for row in groups[i].rows if kind.of(row) is not None]
         if len({kind.about(row) for row in measured}) > 1:

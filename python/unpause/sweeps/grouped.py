@@ -1,7 +1,7 @@
 """Runs grouped over their seeds: a mean and its interval for each scheme at each swept value.
 
 What is grouped is the table of a sweep, or a result as one: a row for each run, with the columns of
-`runs`, swept values and :data:`unpause.schema.STATISTICS`.
+`runs`, swept values and :data:`unpause.sweeps.recorded.STATISTICS`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,97 +25,11 @@ from unpause.data.files import parquet, whole
 from unpause.data.result import Result, load
 from unpause.errors import ResultError
 from unpause.statistics.intervals import Difference, Interval, difference, mean_interval
-from unpause.sweeps import points
+from unpause.sweeps import points, recorded
+from unpause.sweeps.recorded import Measure
 
-
-@dataclass(frozen=True)
-class Measure:
-    """A number of each run.
-
-    Attributes:
-        name: What a column or an axis is called.
-        of: The number in a row, None if there is none.
-        written: The number as people write it.
-        of_one: What stands in a table for a single run, where that says more.
-        unit: For axes: factor and unit, by the largest value.
-    """
-
-    name: str
-    of: Callable[[Mapping[str, Any]], float | None]
-    written: Callable[[float], str]
-    unit: Callable[[float], tuple[float, str]]
-    of_one: Callable[[Mapping[str, Any]], str] | None = None
-
-
-def _column(name: str) -> Callable[[Mapping[str, Any]], float | None]:
-    return lambda row: row[name]
-
-
-def _done_percent(row: Mapping[str, Any]) -> float | None:
-    sized = row["flows_sized"]
-    return 100 * row["flows_completed"] / sized if sized else None
-
-
-def _done(row: Mapping[str, Any]) -> str:
-    return f"{row['flows_completed']:,} of {row['flows_sized']:,}" if row["flows_sized"] else "-"
-
-
-def _victims(row: Mapping[str, Any]) -> str:
-    if row["victim_flows"] is None:
-        return "-"
-    if row["victims_complete"]:
-        return f"{row['victim_flows']:,}"
-    # At least none says nothing.
-    return f">= {row['victim_flows']:,}" if row["victim_flows"] else "?"
-
-
-def _goodput_bps(row: Mapping[str, Any]) -> float | None:
-    return row["delivered_bytes"] * 8e9 / row["simulated_ns"] if row["simulated_ns"] else None
-
-
-def _plain(_: float) -> tuple[float, str]:
-    return 1.0, ""
-
-
-#: Measures of runs, the most important first.
-MEASURES = (
-    Measure("flows done", _done_percent, lambda v: f"{v:.4g} %", lambda _: (1.0, "%"), _done),
-    Measure("FCT mean", _column("fct_mean_ns"), text.time, text.time_unit),
-    Measure("FCT p99", _column("fct_p99_ns"), text.time, text.time_unit),
-    Measure("slowdown p50", _column("slowdown_p50"), lambda v: f"{v:.3g}", _plain),
-    Measure("slowdown p99", _column("slowdown_p99"), lambda v: f"{v:.3g}", _plain),
-    Measure("PAUSEs", _column("pause_events"), text.count, _plain),
-    Measure("time paused", _column("paused_ns"), text.time, text.time_unit),
-    Measure("victims", _column("victim_flows"), text.count, _plain, _victims),
-    Measure("longest queue", _column("max_queue_bytes"), text.size, text.byte_unit),
-    Measure("marked", _column("marked_packets"), text.count, _plain),
-    Measure("notified", _column("notifications"), text.count, _plain),
-    Measure("dropped", _column("dropped_packets"), text.count, _plain),
-    Measure("goodput", _goodput_bps, text.rate, text.rate_unit),
-    Measure("watched goodput", _column("watched_bps"), text.rate, text.rate_unit),
-)
-
-
-#: At most this many jobs have columns.
-MOST_JOBS = 3
-
-
-@cache
-def _of_job(job: str) -> tuple[Measure, ...]:
-    """The measures of a job, in the order of :data:`unpause.schema.OF_JOBS`."""
-
-    def measured(column: str) -> Callable[[Mapping[str, Any]], float | None]:
-        # Another result may not have this job.
-        return lambda row: row.get(schema.job_column(job, column))
-
-    time, slowdown, bandwidth = map(measured, schema.OF_JOBS)
-    return (
-        Measure(f"{job} iteration", time, text.time, text.time_unit),
-        Measure(f"{job} slowdown", slowdown, lambda v: f"{v:.3g}", _plain),
-        Measure(
-            f"{job} bus bandwidth", bandwidth, lambda v: f"{v:.3g} GB/s", lambda _: (1.0, "GB/s")
-        ),
-    )
+#: In the place of a number that a sweep of an older version lacks.
+NOT_RECORDED = "not recorded"
 
 
 def _jobs(table: pa.Table) -> list[str]:
@@ -134,6 +48,10 @@ class Group:
         """The number of each run, by its seed; without those that have none."""
         found = {row["seed"]: measure.of(row) for row in self.rows}
         return {seed: float(value) for seed, value in found.items() if value is not None}
+
+    def records(self, needs: str) -> bool:
+        """Whether the runs have the column `needs`; sweeps of older versions may lack it."""
+        return not needs or any(needs in row for row in self.rows)
 
     def interval(self, measure: Measure) -> Interval:
         """Mean over the seeds, and its interval."""
@@ -171,7 +89,7 @@ class Runs:
     @classmethod
     def of_sweep(cls, table: pa.Table, title: str = "") -> Runs:
         """The runs of a sweep's table."""
-        known = {c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)}
+        known = {c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)}
         names = [n for n in table.column_names if n not in known and not schema.job_of(n)]
         return cls(title, names, table.to_pylist(), _jobs(table))
 
@@ -207,10 +125,10 @@ class Runs:
 
     def telling(self) -> list[Measure]:
         """The measures that some run has, and that are not 0 in all of them."""
-        jobs = [_of_job(job) for job in self.jobs[:MOST_JOBS]]
+        jobs = [recorded.of_job(job) for job in self.jobs[: recorded.MOST_JOBS]]
         # First the iteration times of all, then the slowdowns, ….
         every = [measure for each in zip(*jobs, strict=True) for measure in each]
-        return [m for m in (*every, *MEASURES) if any(m.of(row) for row in self.rows)]
+        return [m for m in (*every, *recorded.MEASURES) if any(m.of(row) for row in self.rows)]
 
     def varying(self) -> list[Measure]:
         """The measures that differ from group to group."""
@@ -246,7 +164,7 @@ def read_sweep(path: Path) -> Runs:
 
 
 def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
-    """What ``sweep.json`` says, and the table."""
+    """The content of ``sweep.json``, and the table: an older one may lack statistics."""
     try:
         with beneath.open_file(path, "sweep.json") as opened:
             told = opened.read()
@@ -277,13 +195,8 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
         table = whole(parquet(io.BytesIO(written)))
     except (pa.ArrowException, OSError) as error:
         raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
-    for column in (*schema.TABLES["runs"], *schema.STATISTICS):
-        if column.name in table.column_names:
-            continue
-        if column.name in schema.LATER_STATISTICS:
-            missing = pa.field(column.name, column.type, column.nullable)
-            table = table.append_column(missing, pa.nulls(table.num_rows, column.type))
-        else:
+    for column in schema.TABLES["runs"]:
+        if column.name not in table.column_names:
             raise ResultError(f"{file}: no column {column.name!r}: not the table of a sweep")
     return about, table
 
@@ -298,6 +211,8 @@ def _is_sound(about: Any) -> bool:
 
 def cell(group: Group, measure: Measure) -> str:
     """A mean with half of its interval: "3.2 ms ± 4 %"."""
+    if not group.records(measure.needs):
+        return NOT_RECORDED
     if len(group.rows) == 1 and measure.of_one is not None:
         return measure.of_one(group.rows[0])
     interval = group.interval(measure)

@@ -12,18 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import tomli_w
 
 from unpause import schema
-from unpause.data import series
 from unpause.data.result import Result, Run
 from unpause.errors import ScenarioError, SweepError
-from unpause.explanation import story
 from unpause.running import Scenario, run_native
-from unpause.statistics.percentiles import percentiles
+from unpause.sweeps import recorded
 from unpause.sweeps.axes import Axis, points, split_key
 from unpause.sweeps.finished import Finished
 from unpause.sweeps.warned import marked
@@ -186,9 +182,9 @@ class Plan:
         """The sweep's table, of the points in `done`."""
         measured, of = done.rows(point.digest for point in self.points)
         index = [number % len(self.combinations) for number in of]
-        names = [c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)]
+        names = [c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)]
         if measured is None:
-            columns = [c for c in (*schema.TABLES["runs"], *schema.STATISTICS) if c.name != "run"]
+            columns = [c for c in (*schema.TABLES["runs"], *recorded.COLUMNS) if c.name != "run"]
             fields = [pa.field(c.name, c.type, c.nullable) for c in columns]
             measured = pa.schema(fields).empty_table()
         run = pa.field("run", pa.uint32(), False)
@@ -261,8 +257,11 @@ class _Stopped(Exception):
 def row_of(result: Result) -> pa.Table:
     """The columns of `runs` but the number of the run, statistics and jobs: a row for each run."""
     table = result.runs
-    found = [statistics(Run(result, row["run"], row["scheme"], row)) for row in table.to_pylist()]
-    for column in schema.STATISTICS:
+    found = [
+        recorded.statistics(Run(result, row["run"], row["scheme"], row))
+        for row in table.to_pylist()
+    ]
+    for column in recorded.COLUMNS:
         values = pa.array([f[column.name] for f in found], column.type)
         table = table.append_column(pa.field(column.name, column.type, column.nullable), values)
     for name, values in _of_jobs(result).items():
@@ -280,57 +279,6 @@ def _of_jobs(result: Result) -> dict[str, list[float | None]]:
         for column in schema.OF_JOBS:
             values = found.setdefault(schema.job_column(row["job"], column), [None] * len(runs))
             values[place[row["run"]]] = row[column]
-    return found
-
-
-def statistics(run: Run) -> dict[str, Any]:
-    """:data:`unpause.schema.STATISTICS` of one run. Percentiles interpolate linearly."""
-    flows, ports = run.table("flows"), run.table("ports")
-
-    def total(table: pa.Table, name: str) -> int:
-        return int(pc.sum(table.column(name)).as_py() or 0)
-
-    found: dict[str, Any] = {
-        "flows_sized": flows.num_rows - flows.column("size_bytes").null_count,
-        "delivered_bytes": total(flows, "delivered_bytes"),
-        "retransmitted_packets": total(flows, "retransmitted_packets"),
-        "pause_events": total(ports, "pause_events"),
-        "paused_ns": float(series.column(ports, "paused_ns").sum()),
-        "max_queue_bytes": pc.max(ports.column("max_queue_bytes")).as_py() or 0,
-    }
-    for name, pattern in (("fct_ns", "fct_{}_ns"), ("slowdown", "slowdown_{}")):
-        values = series.column(flows, name)
-        values = values[~np.isnan(values)]
-        some = len(values) > 0
-        found[pattern.format("mean")] = float(values.mean()) if some else None
-        shares = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
-        at = percentiles(values, [*shares.values()]) if some else [None] * len(shares)
-        found |= {pattern.format(label): value for label, value in zip(shares, at, strict=True)}
-    return found | told(run)
-
-
-def told(run: Run) -> dict[str, Any]:
-    """The statistics from the run's summary; none for results with very many runs."""
-    found: dict[str, Any] = dict.fromkeys(schema.LATER_STATISTICS)
-    if run.result.runs.num_rows > story.MOST_RUNS:
-        return found
-    its = next(it for it in story.of_result(run.result)[run.scheme] if it.run == run)
-    if its.victims is not None:
-        found["victim_flows"] = len(its.victims)
-        found["victims_complete"] = not its.maybe_more
-        found["victim_wait_ns"] = float(sum(victim.stopped_ns for victim in its.victims))
-    if its.carried is not None:
-        found["congested_link"] = str(its.carried.port)
-        found["congested_share"] = its.carried.share
-    endless = [it for it in its.watched if it.sized < it.flows]
-    if endless:
-        found["watched_bps"] = sum(
-            it.around.during_bps if it.around else it.goodput_bps for it in endless
-        )
-    around = [it.around for it in endless if it.around and it.around.at_least_ns is not None]
-    if around:
-        found["recovered"] = all(it.recovery_ns is not None for it in around)
-        found["recovery_ns"] = max(it.at_least_ns for it in around)
     return found
 
 

@@ -22,7 +22,7 @@ from unpause.data import beneath, seals, staged
 from unpause.data.files import parquet, whole
 from unpause.errors import ResultError, SweepError
 from unpause.explanation.notices import Notices
-from unpause.sweeps import warned
+from unpause.sweeps import recorded, warned
 from unpause.sweeps.points import Plan, Point
 
 _POINTS = "points"
@@ -52,7 +52,7 @@ class Store:
         Raises:
             SweepError: it holds something that is no sweep's.
         """
-        self._columns = {c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)} - {"run"}
+        self._columns = {c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)} - {"run"}
         if self.directory is None:
             return
         check(self.directory)

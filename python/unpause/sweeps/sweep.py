@@ -101,9 +101,9 @@ def sweep(
 
     Returns:
         One row for each scheme and combination (and value of the file's own ``[[sweep]]``): the
-        axes, the columns of table `runs`, :data:`unpause.schema.STATISTICS`, and those of each job
-        (:data:`unpause.schema.OF_JOBS`). The order is that of the file and of the values, whatever
-        is done first.
+        axes, the columns of table `runs`, :data:`unpause.sweeps.recorded.STATISTICS`, and those
+        of each job (:data:`unpause.schema.OF_JOBS`). The order is that of the
+        file and of the values, whatever is done first.
 
     Raises:
         ScenarioError: a mistake in the scenario.

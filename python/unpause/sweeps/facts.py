@@ -1,0 +1,139 @@
+"""Numbers of one run, from its tables and its summary, listed in ``recorded.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.explanation import story
+from unpause.statistics.percentiles import percentile
+
+
+class Facts:
+    """What statistics of one run are computed from; each is read once."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._tables: dict[str, pa.Table] = {}
+        self._known: dict[str, np.ndarray] = {}
+
+    def table(self, name: str) -> pa.Table:
+        """A table of the run."""
+        if name not in self._tables:
+            self._tables[name] = self.run.table(name)
+        return self._tables[name]
+
+    def of_flows(self, column: str) -> np.ndarray:
+        """The values of a column of `flows`, without missing ones."""
+        if column not in self._known:
+            values = series.column(self.table("flows"), column)
+            self._known[column] = values[~np.isnan(values)]
+        return self._known[column]
+
+    @cached_property
+    def summary(self) -> Any:
+        """The run's summary; None for results with very many runs."""
+        if self.run.result.runs.num_rows > story.MOST_RUNS:
+            return None
+        runs = story.of_result(self.run.result)[self.run.scheme]
+        return next(summary for summary in runs if summary.run == self.run)
+
+    @cached_property
+    def watched(self) -> list[Any]:
+        """The watched entries with flows that have no size."""
+        entries = self.summary.watched if self.summary else []
+        return [entry for entry in entries if entry.sized < entry.flows]
+
+    @cached_property
+    def around(self) -> list[Any]:
+        """What the watched entries did around the burst, where recovery was looked for."""
+        around = [entry.around for entry in self.watched if entry.around]
+        return [each for each in around if each.at_least_ns is not None]
+
+
+def total(table: str, name: str) -> Callable[[Facts], int]:
+    """Computes the sum of a column."""
+    return lambda facts: int(pc.sum(facts.table(table).column(name)).as_py() or 0)
+
+
+def mean_of(name: str) -> Callable[[Facts], float | None]:
+    """Computes the mean of a column of `flows`; None without values."""
+
+    def mean(facts: Facts) -> float | None:
+        values = facts.of_flows(name)
+        return float(values.mean()) if len(values) else None
+
+    return mean
+
+
+def percentile_of(name: str, percent: float) -> Callable[[Facts], float | None]:
+    """Computes a percentile of a column of `flows`; None without values."""
+
+    def at(facts: Facts) -> float | None:
+        values = facts.of_flows(name)
+        return percentile(values, percent) if len(values) else None
+
+    return at
+
+
+def flows_sized(facts: Facts) -> int:
+    """The flows started that have a size."""
+    flows = facts.table("flows")
+    return flows.num_rows - flows.column("size_bytes").null_count
+
+
+def of_victims(of: Callable[[Any], Any]) -> Callable[[Facts], Any]:
+    """Computes a number from the run's summary; None where victims are unknown."""
+
+    def known(facts: Facts) -> Any:
+        summary = facts.summary
+        return of(summary) if summary and summary.victims is not None else None
+
+    return known
+
+
+def of_link(of: Callable[[Any], Any]) -> Callable[[Facts], Any]:
+    """Computes a number from the most congested link; None if there is none."""
+
+    def known(facts: Facts) -> Any:
+        summary = facts.summary
+        return of(summary.carried) if summary and summary.carried is not None else None
+
+    return known
+
+
+def watched_bps(facts: Facts) -> float | None:
+    """The goodput of watched flows during the burst, else their mean; None if none is watched."""
+    if not facts.watched:
+        return None
+    return sum(
+        entry.around.during_bps if entry.around else entry.goodput_bps for entry in facts.watched
+    )
+
+
+def recovery_ns(facts: Facts) -> float | None:
+    """Time until all watched flows recovered, or as long as it was looked for."""
+    return max((each.at_least_ns for each in facts.around), default=None)
+
+
+def recovered(facts: Facts) -> bool | None:
+    """Whether all watched flows recovered; None where it was not looked for."""
+    around = facts.around
+    return all(each.recovery_ns is not None for each in around) if around else None
+
+
+def paused_ns(facts: Facts) -> float:
+    """The time that egresses were paused, all ports and priorities."""
+    return float(series.column(facts.table("ports"), "paused_ns").sum())
+
+
+def max_queue_bytes(facts: Facts) -> int:
+    """The largest backlog of any egress queue."""
+    return pc.max(facts.table("ports").column("max_queue_bytes")).as_py() or 0

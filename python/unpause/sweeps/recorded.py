@@ -1,0 +1,470 @@
+"""The list of a run's statistics: how each is computed, written and judged, and where it appears.
+
+All tables follow from it: ``sweep.parquet`` and ``sweep.csv``, the overview, the tables of means in
+the terminal and in reports, `unpause compare`, figures over swept values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from unpause import schema, text
+from unpause.data.result import Run
+from unpause.schema import Column
+from unpause.sweeps import facts
+from unpause.sweeps.facts import Facts
+
+Row = Mapping[str, Any]
+Number = Callable[[Row], float | None]
+
+
+def _plain(_: float) -> tuple[float, str]:
+    return 1.0, ""
+
+
+def _percent(_: float) -> tuple[float, str]:
+    return 1.0, "%"
+
+
+def column(name: str) -> Number:
+    """Reads the column `name` of a row; None where an older sweep lacks it."""
+    return lambda row: row.get(name)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of each run.
+
+    Attributes:
+        name: What a column or an axis is called.
+        of: The number in a row, None if there is none.
+        written: The number as people write it.
+        of_one: What stands in a table for a single run, where that says more.
+        unit: For axes: factor and unit, by the largest value.
+        needs: A column that an older sweep may lack.
+    """
+
+    name: str
+    of: Number
+    written: Callable[[float], str]
+    unit: Callable[[float], tuple[float, str]]
+    of_one: Callable[[Row], str] | None = None
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A column of the overview: its number of a run, its head, and which numbers are better."""
+
+    head: tuple[str, str]
+    of: Number
+    unit: Callable[[float], tuple[float, str]]
+    less_is_better: bool = True
+    #: The sign before the mean of rows if that is a bound.
+    bound: Callable[[Sequence[Row]], str] = lambda _: ""
+    #: Whether bounds can be compared all the same.
+    bounds_count: bool = False
+    #: Whether it appears although it is 0 in every row.
+    always: bool = False
+    #: Whether the best mean may be marked: not if rows reached it at the expense of another column.
+    earned: Callable[[Sequence[Row]], bool] = lambda _: True
+    #: What the number of a run is of: rows about different things are not compared.
+    about: Callable[[Row], Any] = lambda _: None
+    #: Whether a row without a number is worse than any.
+    missing_is_worst: bool = False
+    #: A column that an older sweep may lack.
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """How people write a statistic.
+
+    Attributes:
+        written: One number.
+        unit: Factor and unit of a column of numbers, by the largest.
+    """
+
+    written: Callable[[float], str]
+    unit: Callable[[float], tuple[float, str]]
+
+
+TIME = Format(text.time, text.time_unit)
+SIZE = Format(text.size, text.byte_unit)
+RATE = Format(text.rate, text.rate_unit)
+COUNT = Format(text.count, _plain)
+RATIO = Format(lambda value: f"{value:.3g}", _plain)
+SHARE = Format(lambda value: f"{value:.4g} %", _percent)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic of a run.
+
+    Attributes:
+        name: Of its column, with the unit as suffix.
+        text: What it holds.
+        of: Computes it; None for a column of table `runs`.
+        type: Arrow type.
+        unit: Of the column, empty for names and ratios.
+        nullable: Whether it can be unknown: `of` says when, with None.
+        format: How people write it.
+        shown: Computes what tables show, where that is not the column itself.
+        of_one: What a table shows of a single run, where that says more.
+        means: Its name in tables of means, and its place there; nothing: not in them.
+        head: Its head in the overview, and its place there; nothing: not in it.
+        judged: More on how the overview judges it, by the attributes of :class:`Kind`.
+    """
+
+    name: str
+    text: str
+    of: Callable[[Facts], Any] | None = None
+    type: pa.DataType = field(default_factory=pa.float64)
+    unit: str = ""
+    nullable: bool = True
+    format: Format = RATIO
+    shown: Number | None = None
+    of_one: Callable[[Row], str] | None = None
+    means: tuple[int, str] | None = None
+    head: tuple[int, str, str] | None = None
+    judged: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def column(self) -> Column:
+        """Its column in a sweep's table."""
+        return Column(self.name, self.type, self.unit, self.text, self.nullable)
+
+    @property
+    def measure(self) -> Measure:
+        """It in tables of means."""
+        assert self.means is not None
+        shown = self.shown or column(self.name)
+        needs = self.name if self.of else ""
+        return Measure(
+            self.means[1], shown, self.format.written, self.format.unit, self.of_one, needs
+        )
+
+    def kind(self, **names: str) -> Kind:
+        """It in the overview, `names` in the place of those in its head."""
+        assert self.head is not None
+        _, above, below = self.head
+        shown = self.shown or column(self.name)
+        needs = self.name if self.of else ""
+        head = (above.format(**names), below)
+        return Kind(head, shown, self.format.unit, needs=needs, **self.judged)
+
+
+def _done_percent(row: Row) -> float | None:
+    sized = row.get("flows_sized")
+    return 100 * row["flows_completed"] / sized if sized else None
+
+
+def _done(row: Row) -> str:
+    sized = row.get("flows_sized")
+    return f"{row['flows_completed']:,} of {sized:,}" if sized else "-"
+
+
+def _unfinished(row: Row) -> float | None:
+    sized = row.get("flows_sized")
+    return sized - row["flows_completed"] if sized else None
+
+
+def _goodput_bps(row: Row) -> float | None:
+    delivered, time = row.get("delivered_bytes"), row["simulated_ns"]
+    return delivered * 8e9 / time if time and delivered is not None else None
+
+
+def _victims(row: Row) -> str:
+    victims = row.get("victim_flows")
+    if victims is None:
+        return "-"
+    if row.get("victims_complete"):
+        return f"{victims:,}"
+    # At least none says nothing.
+    return f">= {victims:,}" if victims else "?"
+
+
+def _share(row: Row) -> float | None:
+    share = row.get("congested_share")
+    return None if share is None else 100 * share
+
+
+def _at_least(rows: Sequence[Row]) -> str:
+    return "" if all(row.get("victims_complete") for row in rows) else ">="
+
+
+def _lost(row: Row) -> float:
+    return (row.get("dropped_packets") or 0) + (row.get("trimmed_packets") or 0)
+
+
+def _without_losses(rows: Sequence[Row]) -> bool:
+    """Whether links paused, or nothing was lost: no PAUSE is no merit where packets are lost."""
+    lost = any(_lost(row) for row in rows)
+    return not lost or any(row.get("paused_ns") for row in rows)
+
+
+def _all_done(rows: Sequence[Row]) -> bool:
+    """Whether no flow was left that would have had a large slowdown."""
+    return not any(_unfinished(row) for row in rows)
+
+
+def _had_slowed(rows: Sequence[Row]) -> bool:
+    """Whether there was anything to recover from after the burst."""
+    return any(row.get("recovery_ns") for row in rows)
+
+
+def _longer(rows: Sequence[Row]) -> str:
+    return "" if all(row.get("recovered") for row in rows) else ">"
+
+
+_U64 = pa.uint64()
+
+#: Every statistic, in the order of the columns of a sweep's table. A new one is an entry here and a
+#: row in ``docs/tables.md``. Those without `of` are columns of table `runs`.
+STATISTICS: tuple[Statistic, ...] = (
+    Statistic(
+        "flows_sized",
+        "flows started that have a size, so that they can end",
+        facts.flows_sized,
+        _U64,
+        "flows",
+        nullable=False,
+        format=SHARE,
+        shown=_done_percent,
+        of_one=_done,
+        means=(10, "flows done"),
+    ),
+    Statistic(
+        "fct_mean_ns",
+        "mean FCT of the flows completed",
+        facts.mean_of("fct_ns"),
+        unit="ns",
+        format=TIME,
+        means=(20, "FCT mean"),
+    ),
+    Statistic(
+        "fct_p50_ns", "median FCT", facts.percentile_of("fct_ns", 50), unit="ns", format=TIME
+    ),
+    Statistic(
+        "fct_p95_ns",
+        "95th percentile of the FCT",
+        facts.percentile_of("fct_ns", 95),
+        unit="ns",
+        format=TIME,
+    ),
+    Statistic(
+        "fct_p99_ns",
+        "99th percentile of the FCT",
+        facts.percentile_of("fct_ns", 99),
+        unit="ns",
+        format=TIME,
+        means=(30, "FCT p99"),
+    ),
+    Statistic(
+        "fct_max_ns", "largest FCT", facts.percentile_of("fct_ns", 100), unit="ns", format=TIME
+    ),
+    Statistic("slowdown_mean", "mean slowdown of the flows completed", facts.mean_of("slowdown")),
+    Statistic(
+        "slowdown_p50",
+        "median slowdown",
+        facts.percentile_of("slowdown", 50),
+        means=(40, "slowdown p50"),
+    ),
+    Statistic(
+        "slowdown_p95", "95th percentile of the slowdown", facts.percentile_of("slowdown", 95)
+    ),
+    Statistic(
+        "slowdown_p99",
+        "99th percentile of the slowdown",
+        facts.percentile_of("slowdown", 99),
+        means=(50, "slowdown p99"),
+        head=(40, "slowdown", "p99"),
+        judged={"earned": _all_done},
+    ),
+    Statistic("slowdown_max", "largest slowdown", facts.percentile_of("slowdown", 100)),
+    Statistic(
+        "delivered_bytes",
+        "payload delivered in order, all flows",
+        facts.total("flows", "delivered_bytes"),
+        _U64,
+        "bytes",
+        nullable=False,
+        format=RATE,
+        shown=_goodput_bps,
+        means=(130, "goodput"),
+    ),
+    Statistic(
+        "retransmitted_packets",
+        "data packets retransmitted, all flows",
+        facts.total("flows", "retransmitted_packets"),
+        _U64,
+        "packets",
+        nullable=False,
+        format=COUNT,
+        head=(100, "packets", "resent"),
+    ),
+    Statistic(
+        "pause_events",
+        "times that any ingress went to XOFF",
+        facts.total("ports", "pause_events"),
+        _U64,
+        "events",
+        nullable=False,
+        format=COUNT,
+        means=(60, "PAUSEs"),
+    ),
+    Statistic(
+        "paused_ns",
+        "time that egresses were paused, all ports and priorities",
+        facts.paused_ns,
+        unit="ns",
+        nullable=False,
+        format=TIME,
+        means=(70, "time paused"),
+        head=(30, "links", "paused"),
+        judged={"earned": _without_losses},
+    ),
+    Statistic(
+        "max_queue_bytes",
+        "largest backlog of any egress queue",
+        facts.max_queue_bytes,
+        _U64,
+        "bytes",
+        nullable=False,
+        format=SIZE,
+        means=(90, "longest queue"),
+        head=(60, "longest", "queue"),
+    ),
+    Statistic(
+        "victim_flows",
+        "flows that waited for congestion off their path",
+        facts.of_victims(lambda summary: len(summary.victims)),
+        _U64,
+        "flows",
+        format=COUNT,
+        of_one=_victims,
+        means=(80, "victims"),
+        head=(10, "victim", "flows"),
+        judged={"bound": _at_least, "always": True, "earned": _without_losses},
+    ),
+    Statistic(
+        "victims_complete",
+        "whether these are all victims",
+        facts.of_victims(lambda summary: not summary.maybe_more),
+        pa.bool_(),
+    ),
+    Statistic(
+        "victim_wait_ns",
+        "total time that they waited",
+        facts.of_victims(lambda summary: float(sum(each.stopped_ns for each in summary.victims))),
+        unit="ns",
+        format=TIME,
+        head=(20, "total", "wait"),
+        judged={"bound": _at_least, "earned": _without_losses},
+    ),
+    Statistic(
+        "congested_link",
+        "most congested link",
+        facts.of_link(lambda link: str(link.port)),
+        pa.string(),
+    ),
+    Statistic(
+        "congested_share",
+        "its utilisation while flows that use it were active",
+        facts.of_link(lambda link: link.share),
+        format=SHARE,
+        shown=_share,
+        head=(50, "{link}", "used"),
+        judged={"less_is_better": False, "about": column("congested_link")},
+    ),
+    Statistic(
+        "watched_bps",
+        "goodput of watched flows in a burst, else mean",
+        facts.watched_bps,
+        unit="bit/s",
+        format=RATE,
+        means=(140, "watched goodput"),
+        head=(110, "{watched}", "goodput"),
+        judged={"less_is_better": False},
+    ),
+    Statistic(
+        "recovery_ns",
+        "until watched flows recovered, or looked for",
+        facts.recovery_ns,
+        unit="ns",
+        format=TIME,
+        head=(120, "recovers", "after"),
+        judged={"bound": _longer, "bounds_count": True, "always": True, "earned": _had_slowed},
+    ),
+    Statistic("recovered", "whether they did", facts.recovered, pa.bool_()),
+    Statistic(
+        "flows_completed",
+        "flows with a size that ended",
+        format=COUNT,
+        shown=_unfinished,
+        head=(70, "not", "done"),
+    ),
+    Statistic("marked_packets", "packets marked", format=COUNT, means=(100, "marked")),
+    Statistic("notifications", "CNPs and CNMs", format=COUNT, means=(110, "notified")),
+    Statistic(
+        "dropped_packets",
+        "packets dropped",
+        format=COUNT,
+        means=(120, "dropped"),
+        head=(80, "packets", "dropped"),
+    ),
+    Statistic("trimmed_packets", "packets trimmed", format=COUNT, head=(90, "packets", "trimmed")),
+)
+
+#: The columns that they have in a sweep's table, after those of `runs`.
+COLUMNS: tuple[Column, ...] = tuple(each.column for each in STATISTICS if each.of)
+
+#: Those in tables of means, the most important first.
+MEASURES: tuple[Measure, ...] = tuple(
+    each.measure
+    for each in sorted(STATISTICS, key=lambda each: each.means or (0, ""))
+    if each.means
+)
+
+#: At most this many jobs have columns.
+MOST_JOBS = 3
+
+
+@cache
+def of_job(job: str) -> tuple[Measure, ...]:
+    """The measures of a job, in the order of :data:`unpause.schema.OF_JOBS`."""
+    # Another result may not have this job.
+    time, slowdown, bandwidth = (column(schema.job_column(job, name)) for name in schema.OF_JOBS)
+    return (
+        Measure(f"{job} iteration", time, text.time, text.time_unit),
+        Measure(f"{job} slowdown", slowdown, RATIO.written, _plain),
+        Measure(
+            f"{job} bus bandwidth", bandwidth, lambda v: f"{v:.3g} GB/s", lambda _: (1.0, "GB/s")
+        ),
+    )
+
+
+def kinds(jobs: Sequence[str], link: str, watched: str) -> list[Kind]:
+    """The columns of the overview, those of `jobs` first; `link` and `watched` head theirs."""
+    iterations = [
+        Kind((job, "iteration"), of_job(job)[0].of, text.time_unit, missing_is_worst=True)
+        for job in jobs[:MOST_JOBS]
+    ]
+    ordered = sorted(STATISTICS, key=lambda each: each.head or (0, "", ""))
+    return iterations + [each.kind(link=link, watched=watched) for each in ordered if each.head]
+
+
+def not_recorded(rows: Sequence[Row]) -> list[str]:
+    """The columns that `rows` lack, because the sweep is of an older version."""
+    return [each.name for each in COLUMNS if rows and each.name not in rows[0]]
+
+
+def statistics(run: Run) -> dict[str, Any]:
+    """The statistics of one run by column. Percentiles interpolate linearly."""
+    read = Facts(run)
+    return {each.name: each.of(read) for each in STATISTICS if each.of}
