@@ -35,6 +35,7 @@ mod switch_models;
 mod tcp;
 mod threads;
 mod ultra_ethernet;
+mod unequal_blocks;
 mod unfinished;
 mod warnings;
 mod windows;

@@ -6,7 +6,7 @@ use unpause_results::warnings::unequal_blocks::{MANY, of_run};
 use unpause_scenario::Scenario;
 use unpause_sim::config::Skipping;
 
-fn said(job: &str, hops: u64, skipping: Skipping) -> Vec<String> {
+fn notes(job: &str, hops: u64, skipping: Skipping) -> Vec<String> {
     let text = format!(
         "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 8\nrate = \"100Gbps\"\n\
          delay = \"1us\"\n[[scheme]]\nname = \"PFC\"\n[[job]]\nname = \"J\"\nranks = 8\n{job}"
@@ -23,25 +23,25 @@ fn a_long_ring_whose_blocks_differ_names_a_size_without_that() {
     let ring = |size: &str, more: &str| {
         format!("collective = \"all-reduce\"\nalgorithm = \"ring\"\nsize = \"{size}\"\n{more}")
     };
-    let said_of = |size, more| said(&ring(size, more), MANY, Skipping::WhereItPays);
+    let notes_of = |size, more| notes(&ring(size, more), MANY, Skipping::WhereItPays);
     assert_eq!(
-        said_of("1000001B", ""),
+        notes_of("1000001B", ""),
         [
             "job J: 1 MB in 8 blocks: some blocks are a byte longer, so no step repeats the one before, and every packet \
              was simulated; with size = \"1000008B\", 7 B more, all blocks are equal, and repeating steps can be skipped"
         ]
     );
-    assert!(said_of("1000008B", "")[..].is_empty());
+    assert!(notes_of("1000008B", "")[..].is_empty());
     // Two channels of 500,004 B are no multiple of eight.
-    assert!(said_of("1000008B", "channels = 2\n")[0].contains("\"1000016B\", 8 B more"));
-    assert!(said_of("1000001B", "connection = \"per-message\"\n").is_empty());
+    assert!(notes_of("1000008B", "channels = 2\n")[0].contains("\"1000016B\", 8 B more"));
+    assert!(notes_of("1000001B", "connection = \"per-message\"\n").is_empty());
 }
 
 #[test]
-fn nothing_is_said_where_nothing_could_be_skipped() {
+fn there_is_no_note_if_nothing_could_be_skipped() {
     let ring = "collective = \"all-reduce\"\nalgorithm = \"ring\"\nsize = \"1000001B\"\n";
-    assert!(said(ring, MANY - 1, Skipping::WhereItPays).is_empty());
-    assert!(said(ring, MANY, Skipping::Never).is_empty());
+    assert!(notes(ring, MANY - 1, Skipping::WhereItPays).is_empty());
+    assert!(notes(ring, MANY, Skipping::Never).is_empty());
     let other = ring.replace("ring", "direct");
-    assert!(said(&other, MANY, Skipping::WhereItPays).is_empty());
+    assert!(notes(&other, MANY, Skipping::WhereItPays).is_empty());
 }
