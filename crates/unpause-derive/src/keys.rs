@@ -297,65 +297,70 @@ fn holder(of: &Type) -> (Holder, &Type) {
     (Holder::Plain, of)
 }
 
-pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let (ident, visibility) = (&input.ident, &input.vis);
-    let fields = match &input.data {
-        Data::Struct(data) if matches!(data.fields, Fields::Named(_)) => &data.fields,
-        _ => {
-            return Err(Error::new_spanned(
-                ident,
-                "only a struct of named fields has `Keys`",
-            ));
-        }
-    };
-    let table = words(&input.attrs, "keys")?;
-    let path = table.path.as_ref().ok_or_else(|| {
-        let message = "the path of the table is missing: `#[keys(\"switch.cioq\")]`";
-        Error::new_spanned(ident, message)
-    })?;
-    let mut keys = Vec::new();
-    let mut faults: Option<Error> = None;
-    for field in fields {
-        match Key::of(field) {
-            Ok(key) => keys.push(key),
-            Err(fault) => match &mut faults {
-                Some(all) => all.combine(fault),
-                None => faults = Some(fault),
-            },
-        }
-    }
-    if let Some(faults) = faults {
-        return Err(faults);
-    }
-    let params = table.sets.first().cloned().unwrap_or(quote!(()));
-    let reader = format_ident!("{ident}Reader");
-    let (flat, own): (Vec<_>, Vec<_>) = keys
-        .iter()
-        .partition(|key| matches!(key.holder, Holder::Flatten));
-    let own_names: Vec<_> = own.iter().map(|key| key.name).collect();
-    let own_texts: Vec<_> = own.iter().map(|key| &key.text).collect();
-    let flat_readers: Vec<_> = flat.iter().map(|key| key.reader()).collect();
-    let flat_names: Vec<_> = flat.iter().map(|key| key.name).collect();
-    let all_names: Vec<_> = keys.iter().map(|key| key.name).collect();
-    let readers: Vec<_> = keys.iter().map(Key::reader).collect();
-    let finished: Vec<_> = keys.iter().map(Key::finish).collect();
-    let described: Vec<_> = keys.iter().map(|key| key.described(&table)).collect();
-    let applied: Vec<_> = keys.iter().flat_map(Key::apply).collect();
-    let entries: Vec<_> = keys.iter().filter_map(|key| key.entry(&table)).collect();
-    let can_be_empty = !keys.iter().any(|key| match key.holder {
-        Holder::Spanned => true,
-        Holder::Plain => key.words.default.is_none(),
-        _ => false,
-    });
-    let of_nothing = can_be_empty.then(|| {
-        quote!(impl Default for #ident {
-            fn default() -> Self {
-                crate::text::keys::of_nothing()
+/// A table: the attribute of its struct, and its keys.
+struct Table<'a> {
+    input: &'a DeriveInput,
+    words: Words,
+    path: LitStr,
+    keys: Vec<Key<'a>>,
+}
+
+impl<'a> Table<'a> {
+    fn of(input: &'a DeriveInput) -> Result<Self> {
+        let ident = &input.ident;
+        let fields = match &input.data {
+            Data::Struct(data) if matches!(data.fields, Fields::Named(_)) => &data.fields,
+            _ => {
+                let message = "only a struct of named fields has `Keys`";
+                return Err(Error::new_spanned(ident, message));
             }
-        })
-    });
-    Ok(quote! {
-        const _: () = {
+        };
+        let words = words(&input.attrs, "keys")?;
+        let path = words.path.clone().ok_or_else(|| {
+            let message = "the path of the table is missing: `#[keys(\"switch.cioq\")]`";
+            Error::new_spanned(ident, message)
+        })?;
+        let mut keys = Vec::new();
+        let mut faults: Option<Error> = None;
+        for field in fields {
+            match (Key::of(field), &mut faults) {
+                (Ok(key), _) => keys.push(key),
+                (Err(fault), Some(all)) => all.combine(fault),
+                (Err(fault), None) => faults = Some(fault),
+            }
+        }
+        match faults {
+            Some(faults) => Err(faults),
+            None => Ok(Self {
+                input,
+                words,
+                path,
+                keys,
+            }),
+        }
+    }
+
+    /// The name of the type that holds the keys while the table is read.
+    fn reader_name(&self) -> Ident {
+        format_ident!("{}Reader", self.input.ident)
+    }
+
+    /// The type that holds the keys while the table is read.
+    fn reader(&self) -> TokenStream {
+        let (ident, visibility) = (&self.input.ident, &self.input.vis);
+        let reader = self.reader_name();
+        let keys = &self.keys;
+        let (flat, own): (Vec<_>, Vec<_>) = keys
+            .iter()
+            .partition(|key| matches!(key.holder, Holder::Flatten));
+        let own_names: Vec<_> = own.iter().map(|key| key.name).collect();
+        let own_texts: Vec<_> = own.iter().map(|key| &key.text).collect();
+        let flat_readers: Vec<_> = flat.iter().map(|key| key.reader()).collect();
+        let flat_names: Vec<_> = flat.iter().map(|key| key.name).collect();
+        let all_names: Vec<_> = keys.iter().map(|key| key.name).collect();
+        let readers: Vec<_> = keys.iter().map(Key::reader).collect();
+        let finished: Vec<_> = keys.iter().map(Key::finish).collect();
+        quote! {
             #[derive(Default)]
             #visibility struct #reader { #(#all_names: #readers),* }
 
@@ -381,7 +386,18 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     Ok(#ident { #(#all_names: #finished),* })
                 }
             }
+        }
+    }
 
+    /// The implementation of `Keys`.
+    fn implementation(&self) -> TokenStream {
+        let (ident, path, reader) = (&self.input.ident, &self.path, self.reader_name());
+        let keys = self.keys.iter();
+        let params = self.words.sets.first().cloned().unwrap_or(quote!(()));
+        let described: Vec<_> = keys.clone().map(|key| key.described(&self.words)).collect();
+        let applied: Vec<_> = keys.clone().flat_map(Key::apply).collect();
+        let entries: Vec<_> = keys.filter_map(|key| key.entry(&self.words)).collect();
+        quote! {
             #[automatically_derived]
             #[allow(unused_variables, unused_mut, reason = "a table may set no parameters")]
             impl crate::text::keys::Keys for #ident {
@@ -406,6 +422,36 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     all
                 }
             }
+        }
+    }
+
+    /// `Default`, if the table may be empty.
+    fn default(&self) -> Option<TokenStream> {
+        let ident = &self.input.ident;
+        let is_required = |key: &Key<'_>| match key.holder {
+            Holder::Spanned => true,
+            Holder::Plain => key.words.default.is_none(),
+            _ => false,
+        };
+        (!self.keys.iter().any(is_required)).then(|| {
+            quote!(impl Default for #ident {
+                fn default() -> Self {
+                    crate::text::keys::of_nothing()
+                }
+            })
+        })
+    }
+}
+
+/// The code that `#[derive(Keys)]` adds to a struct.
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let table = Table::of(input)?;
+    let ident = &input.ident;
+    let (reader, keys, default) = (table.reader(), table.implementation(), table.default());
+    Ok(quote! {
+        const _: () = {
+            #reader
+            #keys
 
             #[automatically_derived]
             impl<'de> serde::Deserialize<'de> for #ident {
@@ -426,7 +472,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 }
             }
 
-            #of_nothing
+            #default
         };
     })
 }

@@ -235,10 +235,11 @@ fn flatten(tree: &UseTree, mut before: Vec<String>, to: &mut Vec<(String, Vec<St
     }
 }
 
-/// Names joined by `::`, at any depth of `tokens`.
+/// Names joined by `::`, at any depth of `tokens`, but not in `quote!(…)`: that is code of other crates.
 fn paths(tokens: TokenStream, found: &mut BTreeSet<Vec<String>>) {
     let mut path: Vec<String> = Vec::new();
     let mut colons = 0;
+    let mut is_quoted = false;
     for token in tokens {
         match token {
             TokenTree::Ident(ident) => {
@@ -252,9 +253,12 @@ fn paths(tokens: TokenStream, found: &mut BTreeSet<Vec<String>>) {
             TokenTree::Group(group) => {
                 finish(&mut path, found);
                 colons = 0;
-                paths(group.stream(), found);
+                if !std::mem::take(&mut is_quoted) {
+                    paths(group.stream(), found);
+                }
             }
             _ => {
+                is_quoted = path == ["quote"] && token.to_string() == "!";
                 finish(&mut path, found);
                 colons = 0;
             }

@@ -14,10 +14,14 @@ use toml::Table;
 /// The environment variable that names the mutation that is on.
 const SWITCH: &str = "UNPAUSE_MUTATION";
 /// Crates that are copied, those that are mutated first.
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 9] = [
     "unpause-sim",
     "unpause-protocols",
     "unpause-derive",
+    "unpause-text",
+    "unpause-import",
+    "unpause-sonic",
+    "unpause-results",
     "unpause-scenario",
     "unpause-vopr",
 ];

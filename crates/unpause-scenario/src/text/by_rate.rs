@@ -11,6 +11,7 @@ use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use unpause_protocols::units::Rate;
 
+use super::kind::{HasKind, Kind};
 use super::setting::Setting;
 
 /// A value for all links, or one for links of each rate.
@@ -22,6 +23,12 @@ pub(crate) enum ByRate<S> {
 pub(crate) type NumberByRate = ByRate<u32>;
 pub(crate) type SizeByRate = ByRate<Size>;
 pub(crate) type RatioByRate = ByRate<Ratio>;
+
+impl<T: HasKind> HasKind for ByRate<T> {
+    fn kind() -> Kind {
+        T::kind().by_rate()
+    }
+}
 
 struct Read<S>(PhantomData<S>);
 

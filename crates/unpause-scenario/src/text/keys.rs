@@ -13,6 +13,7 @@ use serde_spanned::Spanned;
 pub(crate) use unpause_derive::Keys;
 
 use super::document::{Table, read};
+pub(crate) use super::kind::Unread;
 use super::kind::{HasKind, Kind};
 use super::setting::Setting;
 
@@ -188,15 +189,6 @@ impl<T> Deref for WithDefault<T> {
     fn deref(&self) -> &Written<T> {
         &self.written
     }
-}
-
-/// A key that is written but was not read.
-pub(crate) struct Unread {
-    /// The key or table without effect: `` `buffer` ``, `[switch.cioq]`.
-    pub what: String,
-    pub place: Range<usize>,
-    /// Why it has none, and what to do.
-    pub why: (&'static str, &'static str),
 }
 
 /// The keys of a table as they are written. `#[derive(Keys)]` implements it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use unpause_text::name_list::{Expanded, NameList};
 use unpause_text::quantity::{self, DataRate, Duration, Ratio, Size};
 
@@ -13,9 +14,14 @@ use serde_spanned::Spanned;
 use unpause_protocols::names::Names;
 use unpause_protocols::units::{Rate, Time};
 
-use super::by_rate::ByRate;
-use super::keys::Unread;
-use super::setting::{OrNone, Packets, Percent, PowerOfHalf, Speedup};
+/// A key that is written but was not read.
+pub(crate) struct Unread {
+    /// The key or table without effect: `` `buffer` ``, `[switch.cioq]`.
+    pub what: String,
+    pub place: Range<usize>,
+    /// Why it has none, and what to do.
+    pub why: (&'static str, &'static str),
+}
 
 /// How the value of a key is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +76,7 @@ impl Kind {
     }
 
     /// A value of this kind, or one for each rate of links.
-    fn by_rate(self) -> Self {
+    pub(super) fn by_rate(self) -> Self {
         let (text, one) = (self.text, self.schema);
         let each = json!({"type": "object", "additionalProperties": one});
         let text = format!("{text}, or {text}s by link rate");
@@ -109,7 +115,10 @@ macro_rules! kinds {
     };
 }
 
-fn number() -> Kind {
+pub(super) use kinds;
+
+/// A number.
+pub(super) fn number() -> Kind {
     Kind::new("number", json!({"type": "number"}))
 }
 
@@ -128,10 +137,6 @@ kinds! {
     f64: number();
     String: Kind::new("text", json!({"type": "string"}));
     IgnoredAny: Kind::table("table");
-    Percent: Ratio::kind();
-    PowerOfHalf: Ratio::kind();
-    Speedup: Ratio::kind();
-    Packets: number();
 }
 
 impl<T: HasKind> HasKind for Spanned<T> {
@@ -143,18 +148,6 @@ impl<T: HasKind> HasKind for Spanned<T> {
 impl<T: HasKind> HasKind for Vec<T> {
     fn kind() -> Kind {
         T::kind().list()
-    }
-}
-
-impl<T: HasKind> HasKind for OrNone<T> {
-    fn kind() -> Kind {
-        T::kind().or("none")
-    }
-}
-
-impl<T: HasKind> HasKind for ByRate<T> {
-    fn kind() -> Kind {
-        T::kind().by_rate()
     }
 }
 

@@ -14,7 +14,20 @@ use unpause_protocols::names::Names;
 use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_sim::{bytes, config};
 
-use super::kind::{HasKind, OneOf};
+use super::kind::{HasKind, Kind, OneOf, kinds, number};
+
+impl<T: HasKind> HasKind for OrNone<T> {
+    fn kind() -> Kind {
+        T::kind().or("none")
+    }
+}
+
+kinds! {
+    Percent: Ratio::kind();
+    PowerOfHalf: Ratio::kind();
+    Speedup: Ratio::kind();
+    Packets: number();
+}
 
 /// A value of the file that sets a parameter of type `T`.
 pub(crate) trait Setting<T> {

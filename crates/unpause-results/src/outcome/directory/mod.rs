@@ -1,6 +1,6 @@
 //! The result directory: tables, manifest, scenario; written, and read back.
 //!
-//! Whatever goes wrong, no directory looks complete that is not: [`place`] says how.
+//! Whatever goes wrong, no directory looks complete that is not: `place.rs` says how.
 
 mod beneath;
 #[cfg(feature = "parquet")]

@@ -112,10 +112,8 @@ impl NicNames {
         ];
         for (name, key, possible, why) in limits {
             let (least, most) = (possible.start(), possible.end());
-            let Some(value) = key
-                .get()
-                .filter(|value| !possible.contains(value.get_ref()))
-            else {
+            let written = key.get();
+            let Some(value) = written.filter(|value| !possible.contains(value.get_ref())) else {
                 continue;
             };
             let expected = if least == most {

@@ -97,18 +97,10 @@ impl Senders {
                 } else {
                     sender.on_silent_ack(now, packet.seq, recovery);
                 }
-                if sender.tells {
+                if sender.tells || (sender.is_done() && sender.is_connection()) {
                     return After::Messages { changes: heard };
                 }
-                if sender.is_done() {
-                    if sender.is_connection() {
-                        return After::Messages { changes: heard };
-                    }
-                    if self.end(now, slot, machine, window) {
-                        return After::Nothing;
-                    }
-                }
-                if !heard {
+                if (sender.is_done() && self.end(now, slot, machine, window)) || !heard {
                     return After::Nothing;
                 }
             }
