@@ -103,7 +103,8 @@ def test_links_lead_somewhere() -> None:
 
 @pytest.mark.parametrize(
     "crate",
-    [f"crates/unpause-{name}" for name in ("import", "scenario", "sim", "sonic")] + ["python"],
+    [f"crates/unpause-{name}" for name in ("import", "results", "scenario", "sim", "sonic")]
+    + ["python"],
 )
 def test_a_readme_names_folders_that_exist(crate: str) -> None:
     source = ROOT / crate / ("unpause" if crate == "python" else "src")
