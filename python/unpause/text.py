@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
@@ -52,6 +52,25 @@ def count(number: float) -> str:
     if number == round(number) or number >= 100:
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 10 else f"{number:.2g}"
+
+
+def plural(number: float, noun: str) -> str:
+    """Such as "1 packet", "0 packets", "1,234 packets"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def were(number: float) -> str:
+    """The verb after :func:`plural`: one packet was lost, others were."""
+    return "was" if number == 1 else "were"
+
+
+def span(values: Sequence[float], write: Callable[[float], str]) -> str:
+    """From the least to the most, the unit once: "600 to 700 us"; one text if they are alike."""
+    low, high = write(min(values)), write(max(values))
+    if low == high:
+        return high
+    number, _, unit = low.partition(" ")
+    return f"{number if unit and high.endswith(f' {unit}') else low} to {high}"
 
 
 def percent(number: float) -> str:

@@ -410,7 +410,7 @@ def test_flows_that_wait_for_their_timeout_are_no_hit_yet() -> None:
     told = told_of(result)
     assert told.data_packets
     assert not told.hit
-    assert flap_lines.short(told) == (
+    assert flap_lines.short([told]) == (
         "until the end no flow sent packets again after R1-S1 failed, none gave up"
     )
     # In the figure they do not lower the goodput of the flow that goes on.
@@ -437,5 +437,5 @@ def test_flows_that_had_ended_before_are_no_hit(builder: Builder) -> None:
     found = flaps.of_run(builder.only_run())
     assert found is not None
     assert (found.resent, found.resent_packets) == ({1, 2}, 14)
-    said = flap_lines.short(found)
+    said = flap_lines.short([found])
     assert said == "2 of 3 flows sent packets again after S0->S1 failed, none gave up"

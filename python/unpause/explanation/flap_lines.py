@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from unpause.data import series
 from unpause.explanation.flaps import PLACES, Flaps
-from unpause.text import time
+from unpause.text import plural, span, time, were
 
 _MOST_LINKS = 2
 _MOST_PAUSED = 2
 
 
-def short(told: Flaps) -> str:
+def short(runs: Sequence[Flaps]) -> str:
     """Such as "9 of 16 flows sent packets again after leaf0-spine1 failed, none gave up"."""
-    links = list(dict.fromkeys(link for outage in told.outages for link in outage.links))
-    named = ", ".join(links[:_MOST_LINKS]) if len(links) <= _MOST_LINKS else f"{len(links)} links"
-    if not sum(told.packets.values()):
-        return f"nothing was lost when {named} failed"
-    return f"{_again(told)} packets again after {named} failed, {_gave_up(told)}{_others(told)}"
+    named = [tuple(dict.fromkeys(link for it in run.outages for link in it.links)) for run in runs]
+    links = span([len(every) for every in named], lambda number: f"{number:.0f}") + " links"
+    if len(set(named)) == 1 and len(named[0]) <= _MOST_LINKS:
+        links = ", ".join(named[0])
+    if not any(sum(run.packets.values()) for run in runs):
+        return f"nothing was lost when {links} failed"
+    return f"{_again(runs)} packets again after {links} failed, {_gave_up(runs)}{_others(runs)}"
 
 
-def _again(told: Flaps) -> str:
+def _numbers(values: Sequence[float]) -> str:
+    return span(values, lambda number: f"{number:,.0f}")
+
+
+def _again(runs: Sequence[Flaps]) -> str:
     """Such as "9 of 16 flows sent"; a flow may wait for its timeout until the run ends."""
-    if told.resent:
-        return f"{len(told.resent):,} of {told.flows:,} flows sent"
-    return "until the end no flow sent" if told.data_packets else "no flow sent"
+    if any(run.resent for run in runs):
+        flows = _numbers([run.flows for run in runs])
+        noun = "flow" if flows == "1" else "flows"
+        return f"{_numbers([len(run.resent) for run in runs])} of {flows} {noun} sent"
+    return "until the end no flow sent" if any(run.data_packets for run in runs) else "no flow sent"
 
 
-def _gave_up(told: Flaps) -> str:
-    count = len(told.gave_up)
-    return f"{count:,} gave up" if count else "none gave up"
+def _gave_up(runs: Sequence[Flaps]) -> str:
+    counts = [len(run.gave_up) for run in runs]
+    return f"{_numbers(counts)} gave up" if any(counts) else "none gave up"
 
 
-def _others(told: Flaps) -> str:
+def _others(runs: Sequence[Flaps]) -> str:
     """A note that flows may have sent packets again for another reason."""
-    if not told.other_drops:
+    drops = [run.other_drops for run in runs]
+    if not any(drops):
         return ""
-    return f" ({told.other_drops:,} data packets were lost elsewhere)"
+    noun, verb = ("packet", "was") if set(drops) == {1} else ("packets", "were")
+    return f" ({_numbers(drops)} data {noun} {verb} lost elsewhere)"
 
 
 def lost(told: Flaps) -> str:
@@ -47,15 +57,13 @@ def lost(told: Flaps) -> str:
     if not total:
         return "nothing was lost"
     where = ", ".join(f"{number:,} {PLACES[place]}" for place, number in every.items())
-    return f"{total:,} {'packet was' if total == 1 else 'packets were'} lost: {where}"
+    return f"{plural(total, 'packet')} {were(total)} lost: {where}"
 
 
 def flows(told: Flaps) -> str:
     """Such as "9 of 16 flows sent 1,887 packets again, none gave up"."""
-    if not told.resent:
-        return f"{_again(told)} packets again, {_gave_up(told)}{_others(told)}"
-    noun = "packet" if told.resent_packets == 1 else "packets"
-    return f"{_again(told)} {told.resent_packets:,} {noun} again, {_gave_up(told)}{_others(told)}"
+    what = plural(told.resent_packets, "packet") if told.resent else "packets"
+    return f"{_again([told])} {what} again, {_gave_up([told])}{_others([told])}"
 
 
 def paused(told: Flaps) -> str:
