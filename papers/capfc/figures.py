@@ -33,8 +33,8 @@ WARM_UP_MS = 500.0
 @draws("capfc-fct", "CaPFC: tail FCT by class and technique")
 def draw_fct(result: Result) -> Figure:
     """Largest FCT and its 99.9th percentile; drops, PAUSEs and stopped time in all."""
-    if result.sweep_columns and set(result.sweep_columns) != {"repetition"}:
-        raise NothingToDraw(f"This result is a sweep over {', '.join(result.sweep_columns)}.")
+    if result.axes:
+        raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
     panels = figure.subplot_mosaic([["fct"] * 3, ["drops", "pauses", "stalled"]])
     _tails(panels["fct"], result)
@@ -115,10 +115,9 @@ def _short(value: float) -> str:
 @draws("capfc-sweep", "CaPFC: tail FCT over a swept value")
 def draw_sweep(result: Result) -> Figure:
     """Largest FCT of each class over the value that is swept, and packets dropped."""
-    columns = [c for c in result.sweep_columns if c != "repetition"]
-    if len(columns) != 1:
+    if len(result.axes) != 1:
         raise NothingToDraw("This result does not sweep one value.")
-    (column,) = columns
+    (column,) = result.axes
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     axes = list(np.ravel(figure.subplots(2, 2, sharex=True)))
     colour = schemes.colours(result.schemes)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause import schema
-from unpause.data import beneath, manifests, schemes
+from unpause.data import beneath, manifests, repeated, schemes
 from unpause.data.files import BATCH, NO_BOUNDS, Bounds, TableFiles, written
 from unpause.errors import ResultError
 
@@ -170,13 +170,7 @@ class Result:
     @cached_property
     def axes(self) -> list[str]:
         """Swept columns of `runs` but those that only repeat a run with other seeds."""
-        seeds = self.runs.column("seed").to_pylist()
-        by_seed = [s.get("name") for s in self.scenario.get("sweep", []) if s.get("key") == "seed"]
-        return [
-            name
-            for name in self.sweep_columns
-            if name not in by_seed and self.runs.column(name).to_pylist() != seeds
-        ]
+        return repeated.axes(self.sweep_columns, self.runs, self.scenario)
 
     def runs_of(self, scheme: str) -> list[Run]:
         """The runs of one scheme, in order."""

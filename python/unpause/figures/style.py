@@ -307,7 +307,7 @@ def single_runs(result: Result) -> list[Run]:
     """
     found = [result.runs_of(s) for s in result.schemes]
     if any(len(runs) > 1 for runs in found):
-        swept = ", ".join(result.sweep_columns) or "several seeds"
+        swept = ", ".join(result.axes) or "several seeds"
         raise NothingToDraw(
             f"This result has {result.runs.num_rows} runs over {swept}; figures over time show "
             "one run for each scheme."

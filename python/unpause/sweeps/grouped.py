@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from unpause import schema, text
-from unpause.data import beneath, schemes, seals
+from unpause.data import beneath, repeated, schemes, seals
 from unpause.data.files import parquet, whole
 from unpause.data.result import Result, load
 from unpause.errors import ResultError
@@ -91,7 +91,7 @@ class Runs:
         """The runs of a sweep's table."""
         known = {c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)}
         names = [n for n in table.column_names if n not in known and not schema.job_of(n)]
-        return cls(title, names, table.to_pylist(), _jobs(table))
+        return cls(title, repeated.axes(names, table, {}), table.to_pylist(), _jobs(table))
 
     @cached_property
     def schemes(self) -> list[str]:
@@ -100,12 +100,15 @@ class Runs:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """By scheme and swept values, schemes and values in their order."""
-        found: dict[tuple[str, tuple[Any, ...]], list[Mapping[str, Any]]] = {}
+        """By scheme and swept values, schemes and values in their order.
+
+        A seed that ran twice gave the same numbers twice: it counts once.
+        """
+        found: dict[tuple[str, tuple[Any, ...]], dict[int, Mapping[str, Any]]] = {}
         for row in self.rows:
             values = tuple(row[name] for name in self.axes)
-            found.setdefault((row["scheme"], values), []).append(row)
-        groups = [Group(scheme, values, rows) for (scheme, values), rows in found.items()]
+            found.setdefault((row["scheme"], values), {}).setdefault(row["seed"], row)
+        groups = [Group(*key, list(by_seed.values())) for key, by_seed in found.items()]
         place = {scheme: i for i, scheme in enumerate(self.schemes)}
         return sorted(groups, key=lambda group: place[group.scheme])
 

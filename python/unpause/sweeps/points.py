@@ -16,6 +16,7 @@ import pyarrow as pa
 import tomli_w
 
 from unpause import schema
+from unpause.data import repeated
 from unpause.data.result import Result, Run
 from unpause.errors import ScenarioError, SweepError
 from unpause.running import Scenario, run_native
@@ -196,10 +197,16 @@ class Plan:
             name, values, kind = axis.column()
             if name not in names:
                 cells = [values[self.combinations[i][position]] for i in index]
-                table = table.append_column(pa.field(name, kind, False), pa.array(cells, kind))
+                column = pa.field(name, kind, False, {repeated.KEYS: json.dumps([axis.key])})
+                table = table.append_column(column, pa.array(cells, kind))
+        keys = repeated.keys_by_column(self.document)
         for name in measured.column_names:
             if name != "scheme":
-                table = table.append_column(measured.field(name), measured.column(name))
+                column = measured.field(name)
+                if name in keys:
+                    more = {repeated.KEYS: json.dumps(keys[name])}
+                    column = column.with_metadata({**(column.metadata or {}), **more})
+                table = table.append_column(column, measured.column(name))
         return table
 
     def about(self) -> dict[str, Any]:
