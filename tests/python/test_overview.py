@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,37 @@ def test_schemes_that_differ_in_more_than_the_scheme_say_so(innocent: unpause.Re
     )
     assert "noise" not in scope
     assert "watch" not in scope
+
+
+def test_schemes_differ_only_in_keys_with_different_values() -> None:
+    def differ(own: str, *schemes: str) -> str:
+        tables = "".join(
+            f'[[scheme]]\nname = "{name}"\n[scheme.set]\n{keys}\n'
+            for name, keys in zip("ABC", schemes, strict=False)
+        )
+        text = (
+            'duration = "10us"\n[topology]\nbuilder = "single-switch"\nhosts = 2\nrate = "40Gbps"\n'
+            f'delay = "1us"\n{own}\n{tables}[[traffic]]\nname = "F"\nkind = "flow"\nfrom = "H0"\n'
+            'to = "H1"\nsize = "1KB"\npriority = 3\n'
+        )
+        scope = overview.of_result(unpause.run(text, progress=False)).scope
+        found = re.search(r" The schemes also differ in (.*?)\. ", scope)
+        return found[1] if found else ""
+
+    alpha, lossy = '"pfc.alpha" = 0.125', '"switch.lossless" = []\n"switch.lossy_queue" = "128KB"'
+    buffer = '[switch]\nbuffer = "32MB"'
+    # The value of a scheme without the key is the scenario's.
+    assert differ('[pfc]\nxoff = "64KB"', '"pfc.xoff" = "64000B"', "") == ""
+    assert differ('[pfc]\nxoff = "64KB"', '"pfc.xoff" = "65KB"', "") == "pfc.xoff (A)"
+    assert differ("", '"traffic.F.size" = "2KB"', '"traffic.F.size" = "1000B"') == (
+        "traffic.F.size (A, B)"
+    )
+    assert differ("", *['"traffic.F.size" = "2KB"'] * 3) == ""
+    # No queue of a lossy scheme can be paused, whatever its thresholds would be.
+    assert differ(buffer, alpha, alpha, lossy) == "switch.lossless, switch.lossy_queue (C)"
+    assert differ(buffer, alpha, "", lossy) == (
+        "pfc.alpha (A), switch.lossless, switch.lossy_queue (C)"
+    )
 
 
 def rows(scheme: str, paused_ns: Sequence[float], **more: Any) -> list[dict[str, Any]]:

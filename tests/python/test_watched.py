@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+import unpause
 from conftest import MS, Builder
 from test_overview import cells
 from unpause import figures
 from unpause.explanation import story
 from unpause.figures.watched import typical_seed
 from unpause.pages import overview
+from unpause.text import time
 
+RATE = {"rate_bps": 100_000_000_000, "tx_bytes": 1_000}
 WATCHED = '[[traffic]]\nname = "F0"\nwatch = true\n[[traffic]]\nname = "burst"\n'
 
 
@@ -250,3 +254,109 @@ def test_nothing_is_drawn_of_flows_that_nobody_watches(builder: Builder) -> None
     builder.source = 'title = "By hand"\n'
     with pytest.raises(figures.NothingToDraw, match="No flow is watched"):
         figures.draw(builder.result(), "watched")
+
+
+DRILL = """
+title = "A slow host behind one leaf, and a link that is hashed full"
+duration = "8ms"
+[topology]
+builder = "explicit"
+hosts = ["h0..h7"]
+switches = ["leaf0", "leaf1", "spine0", "spine1"]
+rate = "100Gbps"
+delay = "500ns"
+LINKS[[topology.link]]
+a = "h4"
+b = "leaf1"
+rate = "25Gbps"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "to25"
+kind = "flow"
+from = "h0"
+to = "h4"
+size = "10MB"
+[[traffic]]
+name = "others"
+kind = "flow"
+from = ["h1", "h2"]
+to = ["h5", "h6"]
+size = "10MB"
+watch = true
+[probes]
+causes = true
+"""
+
+
+def drill() -> str:
+    ends = [("h0", "leaf0"), ("h1", "leaf0"), ("h2", "leaf0"), ("h3", "leaf0"), ("h5", "leaf1"),
+            ("h6", "leaf1"), ("h7", "leaf1"), ("leaf0", "spine0"), ("leaf0", "spine1"),
+            ("leaf1", "spine0"), ("leaf1", "spine1")]  # fmt: skip
+    return DRILL.replace(
+        "LINKS", "".join(f'[[topology.link]]\na = "{a}"\nb = "{b}"\n' for a, b in ends)
+    )
+
+
+def test_every_root_that_flows_of_an_entry_waited_for_is_named_with_its_share() -> None:
+    result = unpause.run(drill(), progress=False)
+    [line] = overview.of_result(result).watched
+    victims = result.runs_of("PFC")[0].table("victims").to_pylist()
+    times: Counter[str] = Counter()
+    for row in victims:
+        times[f"{row['root_node']}->{row['root_peer']}"] += row["waited_ns"]
+    assert set(times) == {"leaf0->spine1", "leaf1->h4"}
+    for root, ns in times.items():
+        part = f"{time(ns)}, {100 * ns / times.total():.0f} %"
+        assert f"waited for congestion at {root} ({part}): " in line
+    assert line.startswith("others (some of its flows cross leaf0->spine1, where congestion began;")
+    # From the slow host the PAUSEs reach the hosts of the flows over two switches.
+    assert (
+        "): leaf1 paused spine1, spine1 paused leaf0 and leaf0 paused h1 and h2): p99 slowdown"
+    ) in line
+
+
+def test_the_chain_of_pauses_ends_where_the_flow_was_held(builder: Builder) -> None:
+    """The NIC of the flow's host was not paused; of two spines one held its packets."""
+    builder.source = (
+        'title = "By hand"\n[[scheme]]\nname = "PFC"\n[[traffic]]\nname = "F"\nwatch = true\n'
+        "[probes]\ncauses = true\n"
+    )
+    for seed in (1, 2, 3):
+        run = builder.run("PFC", seed=seed)
+        builder.rows["runs"][run]["simulated_ns"] = 10 * MS
+        builder.flow(run, "F", src="A", dst="D", start_ns=0.0, fct_ns=8 * MS, size_bytes=1_000_000,
+                     slowdown=2.0)  # fmt: skip
+        for pair in ("A->L0", "B->L0", "L0->X", "L0->Y", "X->L1", "Y->L1", "X->L2", "Y->L2",
+                     "L1->D", "L2->R"):  # fmt: skip
+            node, peer = pair.split("->")
+            for ends in ({"node": node, "peer": peer}, {"node": peer, "peer": node}):
+                builder.add("ports", run=run, scheme="PFC", priority=3, **RATE, **ends)
+        if seed > 1:
+            continue
+        root = {"root_kind": "incast", "root_node": "L2", "root_peer": "R", "root_share": 1.0,
+                "priority": 3, "time_ns": MS, "until_ns": 3 * MS, "seen_ns": MS,
+                "egress_bytes": 9_000, "egress_queue_bytes": 9_000, "held_bytes": 9_000,
+        }  # fmt: skip
+        above: dict[str, int] = {}
+        for cause, (node, peer, egress, by, flow) in enumerate([
+            ("L2", "X", "R", None, None),
+            ("L2", "Y", "R", None, None),
+            ("X", "L0", "L2", "X", None),
+            ("Y", "L0", "L2", "Y", 0),
+            ("L0", "B", "X", "L0", None),
+        ]):  # fmt: skip
+            builder.add("causes", run=run, scheme="PFC", cause_id=cause, node=node, peer=peer,
+                        egress_peer=egress, paused_by=above.get(by) if by else None, flow_id=flow,
+                        paused_ns=MS * (2 - 0.1 * (peer == "Y")), flow_bytes=500 * (flow == 0),
+                        flow_queue_bytes=500, **root)  # fmt: skip
+            above.setdefault(peer, cause)
+            builder.pause(run, f"{node}->{peer}", 1.0, 3.0 - 0.1 * (peer == "Y"))
+        builder.add("victims", run=run, scheme="PFC", flow_id=0, priority=3, root_node="L2",
+                    root_peer="R", first_ns=MS, last_ns=2 * MS, waited_ns=71_900.0)  # fmt: skip
+    [line] = overview.of_result(builder.result()).watched
+    assert line == (
+        "F (waited for congestion at L2->R (in 1 of 3 seeds): L2 paused "
+        "Y and Y paused L0): p99 slowdown 2 and waited 71.9 us in 1 of 3 seeds for congestion off "
+        "its path under PFC."
+    )

@@ -14,7 +14,7 @@ Nothing is said where the series has fewer than :data:`_LEAST` samples in one of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +25,10 @@ from unpause.data import lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.data.setting import Setting
-from unpause.explanation import account
-from unpause.explanation.trees import Stop, Tree
+from unpause.explanation import account, waits
+from unpause.explanation.trees import Tree
 from unpause.explanation.victims import Victim
+from unpause.explanation.waits import Wait
 from unpause.statistics.percentiles import percentile
 
 #: Share of the rate before a burst at which a flow counts as recovered.
@@ -36,8 +37,6 @@ RECOVERED = 0.9
 _LEAST = 5
 #: A root with less of the time that links were paused is not named.
 _LEAST_PART = 0.05
-#: At most this many PAUSEs of a chain are named.
-_MOST_STOPS = 4
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,9 @@ class Watched:
     Attributes:
         name: Of the entry.
         flows: How many.
-        crossed: Congested links that any of them crosses; None if that is not known.
-        waits: Where congestion was that they waited for off their path, and the PAUSEs from there.
+        crossed: Congested links that any of them crosses, and whether all of them do; None if that
+            is not known.
+        waits: For which congestion off their path they waited, longest first.
         waited_ns: For how long they waited for congestion off their path; None if not known.
         goodput_bps: Of all together, mean over the time in which any of them was under way.
         around: Goodput around the first burst; None without one.
@@ -83,8 +83,8 @@ class Watched:
 
     name: str
     flows: int
-    crossed: tuple[str, ...] | None
-    waits: tuple[tuple[str, str], ...]
+    crossed: Mapping[str, bool] | None
+    waits: tuple[Wait, ...]
     waited_ns: float | None
     goodput_bps: float
     around: Around | None
@@ -137,13 +137,13 @@ def _of_entry(
     pairs = {(row["src"], row["dst"]) for row in ours.select(["src", "dst"]).to_pylist()}
     labels = {f"{name} ({src} -> {dst})" for src, dst in pairs}
     victims, maybe_more = hurt
-    waits = [it.stopped_ns for it in victims or () if it.flow in labels]
+    waited = [it.stopped_ns for it in victims or () if it.flow in labels]
     return Watched(
         name,
         ours.num_rows,
-        _crossed(run, fabric, name, pairs, around, proven=len(waits) == ours.num_rows),
-        _waits(run, name, around),
-        sum(waits) if waits or (victims is not None and not maybe_more) else None,
+        _crossed(run, fabric, ours, around, proven=len(waited) == ours.num_rows),
+        _waits(run, fabric, name, around),
+        sum(waited) if waited or (victims is not None and not maybe_more) else None,
         _goodput_bps(run, ours),
         around,
         int(sized.sum()),
@@ -162,74 +162,54 @@ def _goodput_bps(run: Run, flows: pa.Table) -> float:
 
 
 def _crossed(
-    run: Run,
-    fabric: Fabric,
-    name: str,
-    pairs: set[tuple[str, str]],
-    around: Around | None,
-    *,
-    proven: bool,
-) -> tuple[str, ...] | None:
-    """Roots of PAUSE that flows of an entry cross, of the burst if there is one.
+    run: Run, fabric: Fabric, flows: pa.Table, around: Around | None, *, proven: bool
+) -> dict[str, bool] | None:
+    """Roots of PAUSE that `flows` of an entry cross, of the burst if there is one.
 
-    They do if all paths of any of `pairs` lead over the root, or if they had bytes in its queue.
+    They do if all paths of any of them lead over the root, or if they had bytes in its queue.
     Roots that are not likely, or had less than :data:`_LEAST_PART` of the time that links were
     paused, are not named; with them alone it is not known. Without recorded causes it is known only
     of flows that are all `proven` victims.
     """
     if not account.is_recorded(run):
-        return () if proven else None
+        return {} if proven else None
     trees = [it for it in account.trees(run) if it.left_by is None]
     if around is not None:
         trees = [it for it in trees if _is_within(it, around)]
     if not trees or not fabric.searchable:
         return None
     least = _LEAST_PART * sum(it.paused_ns for it in trees)
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     is_known = True
-    searched = Pairs(fabric, list(pairs))
+    name, ids, src, dst = (
+        flows.column(it).to_pylist() for it in ("traffic", "flow_id", "src", "dst")
+    )
+    searched = Pairs(fabric, list(zip(src, dst, strict=True)))
     for tree in trees:
         ports = account.roots(fabric, [tree])
         over = [searched.crossed(port) for port in ports]
-        crosses = any(it.traffic == name for it in tree.culprits)
-        crosses |= any(must.any() for _, must in over)
+        queued = [it for it in tree.culprits if it.traffic == name[0]]
+        crosses = bool(queued) or any(must.any() for _, must in over)
         if crosses and tree.is_likely and tree.paused_ns >= least:
-            found |= dict.fromkeys(map(str, ports))
+            known = {flow for it in queued for flow in it.of_flow}
+            for port, (_, must) in zip(ports, over, strict=True):
+                every = len(ids) == 1 or bool(np.all(must | np.isin(ids, list(known))))
+                found[str(port)] = found.get(str(port), True) and every
         elif crosses or tree.others:
             is_known &= not any(may.any() for may, _ in over)
-    return tuple(found) if found or is_known else None
+    return found if found or is_known else None
+
+
+def _waits(run: Run, fabric: Fabric, name: str, around: Around | None) -> tuple[Wait, ...]:
+    """For which congestion off their path flows waited, during the burst if there is one."""
+    if not account.is_recorded(run):
+        return ()
+    trees = [it for it in account.trees(run) if around is None or _is_within(it, around)]
+    return waits.of_entry(run, fabric, name, trees)
 
 
 def _is_within(tree: Tree, around: Around) -> bool:
     return any(a < around.end_ns and b > around.start_ns for a, b in tree.episodes)
-
-
-def _waits(run: Run, name: str, around: Around | None) -> tuple[tuple[str, str], ...]:
-    """Where congestion was that flows of an entry waited for off their path, longest first.
-
-    With the PAUSEs that led from there to the flow that waited longest.
-    """
-    if not account.is_recorded(run):
-        return ()
-    found = []
-    for tree in account.trees(run):
-        ours = [it for it in tree.victims if it.traffic == name]
-        if not ours or (around is not None and not _is_within(tree, around)):
-            continue
-        way = _led_to(tree.stops, ours[0].src) or tree.stops[:1]
-        why = " and ".join(f"{it.pauser} paused {it.stopped}" for it in way[:_MOST_STOPS])
-        found.append((sum(it.waited_ns for it in ours), str(tree.root), why))
-    return tuple((root, why) for _, root, why in sorted(found, key=lambda it: -it[0]))
-
-
-def _led_to(stops: Sequence[Stop], host: str) -> list[Stop]:
-    """From a root down to the PAUSE of a host."""
-    for stop in stops:
-        if stop.stopped == host:
-            return [stop]
-        if below := _led_to(stop.below, host):
-            return [stop, *below]
-    return []
 
 
 def _bursts(run: Run, flows: pa.Table) -> np.ndarray:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from unpause import text
 from unpause.explanation import story
+from unpause.explanation.waits import LEAST_PART, Wait, Way
 from unpause.explanation.watched import Watched
 
 #: With more schemes only the first of them are named in a sentence.
 _MOST_SCHEMES = 8
-#: At most this many places that flows waited for are named.
-_MOST_WAITS = 2
+#: At most this many places that flows waited for under a scheme are named, and ways from each.
+_MOST_WAITS = 4
+_MOST_WAYS = 3
 
 
 def entries(told: Mapping[str, Sequence[story.Story]]) -> list[str]:
@@ -44,19 +46,78 @@ def _by_scheme(told: Mapping[str, Sequence[story.Story]], name: str) -> dict[str
 
 def _whose_congestion(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
     """Which congested links its flows cross, and for which others they waited, as far as known."""
-    waits: dict[str, tuple[list[str], str]] = {}
-    for scheme, ours in by_scheme.items():
-        for root, why in dict(wait for it in ours for wait in it.waits[:1]).items():
-            waits.setdefault(root, ([], why))[0].append(scheme)
     parts = [crossed] if (crossed := _crossed(by_scheme)) else []
-    for root, (schemes, why) in list(waits.items())[:_MOST_WAITS]:
-        under = f" under {_listed(schemes)}" if len(by_scheme) > 1 else ""
-        parts.append(f"waited for congestion at {root}{under}: {why}")
+    # Schemes with the same root and the same PAUSEs are named together.
+    alike: dict[tuple[str, str], list[str]] = {}
+    for scheme, ours in by_scheme.items():
+        under = f" under {scheme}" if len(by_scheme) > 1 else ""
+        for root, how, why in _waits(ours):
+            alike.setdefault((root, why), []).append(f"{under}{how}")
+    parts += [
+        f"waited for congestion at {root}{_under(schemes)}: {why}"
+        for (root, why), schemes in alike.items()
+    ]
     return f" ({'; '.join(parts)})" if parts else ""
 
 
+def _under(schemes: Sequence[str]) -> str:
+    """Such as " under PFC and PCN", of schemes that each have " under" before them."""
+    first, *more = schemes
+    return _listed([first, *(scheme.removeprefix(" under ") for scheme in more)])
+
+
+def _waits(ours: Sequence[Watched]) -> Iterator[tuple[str, str, str]]:
+    """Roots off the path that matter, each with how long of all it was waited for, and the PAUSEs.
+
+    How long is said where there are several roots, in how many runs where it is not all.
+    """
+    together: dict[str, Wait] = {}
+    times: dict[str, list[float]] = {}
+    for it in ours:
+        for wait in it.waits:
+            together.setdefault(wait.root, Wait(wait.root)).add(wait)
+            times.setdefault(wait.root, []).append(wait.ns)
+    every = sum(wait.ns for wait in together.values())
+    matter = sorted(together.values(), key=lambda wait: -wait.ns)
+    matter = [wait for wait in matter if wait.ns >= LEAST_PART * every]
+    for wait in matter[:_MOST_WAITS]:
+        found = times[wait.root]
+        some = "" if len(found) == len(ours) else f"in {len(found)} of {len(ours)} seeds"
+        part = f"{text.span(found, text.time)}, {100 * wait.ns / every:.0f} %"
+        inside = ", ".join(filter(None, [some, part if len(together) > 1 else ""]))
+        yield wait.root, f" ({inside})" if inside else "", _ways(wait)
+    if rest := matter[_MOST_WAITS:]:
+        part = 100 * sum(wait.ns for wait in rest) / every
+        yield f"{text.plural(len(rest), 'other link')}", f" ({part:.0f} %)", "see table victims"
+
+
+def _ways(wait: Wait) -> str:
+    """The PAUSEs from a root to where flows were held, each way with its part if there are some."""
+    # Ways that differ in the last neighbour only are one.
+    together: dict[tuple[Way, str], tuple[list[str], list[float]]] = {}
+    for way, ns in sorted(wait.ways.items(), key=lambda it: -it[1]):
+        *before, (pauser, stopped) = way
+        names, times = together.setdefault((tuple(before), pauser), ([], []))
+        names.append(stopped)
+        times.append(ns)
+    parts = []
+    rest = 0.0
+    matter = {key: it for key, it in together.items() if sum(it[1]) >= LEAST_PART * wait.ns}
+    for (before, pauser), (names, times) in matter.items():
+        if len(parts) == _MOST_WAYS:
+            rest += sum(times)
+            continue
+        last = (pauser, _listed(names if len(names) <= 3 else [*names[:2], "others"]))
+        way = _listed([f"{by} paused {whom}" for by, whom in (*before, last)])
+        part = f" ({100 * sum(times) / wait.ns:.0f} %)" if len(matter) > 1 else ""
+        parts.append(f"{way}{part}")
+    if rest:
+        parts.append(f"in other ways ({100 * rest / wait.ns:.0f} %)")
+    return ", or ".join(parts)
+
+
 def _crossed(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
-    """Whether its flows share a congested link, where the runs know; empty if none does."""
+    """Whether its flows cross a congested link, where the runs know; empty if none is known."""
     known = {
         scheme: {link for it in ours for link in it.crossed or ()}
         for scheme, ours in by_scheme.items()
@@ -68,10 +129,13 @@ def _crossed(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
     if not links:
         under = "" if len(known) == len(by_scheme) else f" under {_listed(list(known))}"
         return f"crosses no congested link{under}"
+    every = [it.crossed for ours in by_scheme.values() for it in ours if it.crossed]
+    all_do = all(crossed.get(link, True) for crossed in every for link in links)
+    who = "crosses" if all_do else "some of its flows cross"
     on_path = f"{', '.join(links[:2])}{' and others' if len(links) > 2 else ''}"
     some = [scheme for scheme, crossed in known.items() if crossed]
     under = "" if len(some) == len(by_scheme) else f" under {_listed(some)}"
-    return f"crosses {on_path}, where congestion began{under}"
+    return f"{who} {on_path}, where congestion began{under}"
 
 
 def _of_entry(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
@@ -171,15 +235,26 @@ def _of_sized(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
     parts = []
     for scheme, ours in by_scheme.items():
         slow = [it.slowdown_p99 for it in ours if it.slowdown_p99 is not None]
-        told = [f"p99 slowdown {_mean(slow):.3g}"] if slow else []
-        if any(it.unfinished for it in ours):
-            told.append(f"{text.digits(_mean([it.unfinished for it in ours]))} not done")
-        if all(it.waited_ns is not None for it in ours) and any(it.waited_ns for it in ours):
-            waited = text.time(_mean([it.waited_ns or 0.0 for it in ours]))
-            in_total = " in total" if any(it.flows > 1 for it in ours) else ""
-            told.append(f"waited {waited}{in_total} for congestion off their path")
-        parts.append(f"{' and '.join(told) or 'nothing measured'} under {scheme}")
+        said = [f"p99 slowdown {_mean(slow):.3g}"] if slow else []
+        unfinished = [it.unfinished for it in ours]
+        if any(unfinished):
+            said.append(f"{text.span(unfinished, text.count)} not done")
+        said += _waited(ours)
+        parts.append(f"{' and '.join(said) or 'nothing measured'} under {scheme}")
     return ", ".join(parts)
+
+
+def _waited(ours: Sequence[Watched]) -> Iterator[str]:
+    """For how long flows waited: a range over the seeds, and in how many, if it was not in all."""
+    times = [it.waited_ns for it in ours if it.waited_ns is not None]
+    waited = [ns for ns in times if ns]
+    if len(times) < len(ours) or not waited:
+        return
+    several = any(it.flows > 1 for it in ours)
+    in_total = " in total" if several else ""
+    some = "" if len(waited) == len(ours) else f" in {len(waited)} of {len(ours)} seeds"
+    whose = "their" if several else "its"
+    yield f"waited {text.span(waited, text.time)}{in_total}{some} for congestion off {whose} path"
 
 
 def _mean(values: Sequence[float]) -> float:

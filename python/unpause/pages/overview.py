@@ -345,7 +345,7 @@ def _scope(result: Result, runs: Runs) -> str:
         missing.append("a flow by name ([[traffic]] watch = true)")
     missing.append("other loads, thresholds and link rates (unpause sweep)")
     shown = f"{len(runs.schemes)} schemes" if len(runs.schemes) > 1 else "one scheme"
-    also = _other_settings(result)
+    also = unlike.settings(result)
     differ = f" The schemes also differ in {also}." if also else ""
     return f"Shown: {shown} under one workload.{differ} Not shown: {'; '.join(missing)}."
 
@@ -368,24 +368,3 @@ def _uncounted(result: Result, runs: Runs) -> list[str]:
 
 def _traffic(result: Result) -> list[dict[str, Any]]:
     return [it for it in result.scenario.get("traffic", []) if isinstance(it, dict)]
-
-
-def _other_settings(result: Result) -> str:
-    """Keys that a scheme changes in other tables, and another does not, or to another value."""
-    names = set(result.schemes)
-    schemes = [it for it in result.scenario.get("scheme", []) if it.get("name") in names]
-    if len(schemes) < 2:
-        return ""
-    each = {it["name"]: it.get("set", {}) for it in schemes}
-    common = [
-        key
-        for key, value in next(iter(each.values())).items()
-        if all(other.get(key) == value for other in each.values())
-    ]
-    parts = []
-    for name, keys in each.items():
-        own = [key for key in keys if key not in common]
-        if own:
-            more = f" and {len(own) - 2} more" if len(own) > 2 else ""
-            parts.append(f"{', '.join(own[:2])}{more} ({name})")
-    return ", ".join(parts[:3]) + (" and others" if len(parts) > 3 else "")

@@ -1,10 +1,11 @@
-"""What else differs between results that are compared: keys of their scenarios, swept values."""
+"""What else differs between schemes or results that are compared: keys, and swept values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from unpause import _native
 from unpause.data.result import Result
 from unpause.sweeps.grouped import Runs
 from unpause.text import key_text, value_text
@@ -13,6 +14,50 @@ from unpause.text import key_text, value_text
 _MOST = 6
 #: Tables that say nothing of what is simulated, or are compared by other means.
 _ASIDE = ("title", "source", "report", "scheme", "sweep", "seed")
+#: The most keys of the same schemes, and the most such groups, that are named.
+_MOST_KEYS = 2
+_MOST_GROUPS = 3
+
+
+def settings(result: Result) -> str:
+    """Keys that the schemes set to different values: "switch.lossless (NSCC)"; empty for none.
+
+    A scheme that does not set a key has the scenario's value. Keys of `pfc` are compared between
+    schemes with a lossless priority, since they have no effect in others.
+    """
+    names = set(result.schemes)
+    schemes = [it for it in result.scenario.get("scheme", []) if it.get("name") in names]
+    each = {it["name"]: it.get("set", {}) for it in schemes}
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for key in dict.fromkeys(key for keys in each.values() for key in keys):
+        values = {
+            name: _in_base_unit(keys.get(key, _value(result.scenario, key)))
+            for name, keys in each.items()
+            if not (key.startswith("pfc.") and keys.get("switch.lossless") == [])
+        }
+        first = next(iter(values.values()), None)
+        if any(value != first for value in values.values()):
+            own = tuple(name for name in values if key in each[name])
+            groups.setdefault(own, []).append(key)
+    parts = []
+    for own, keys in groups.items():
+        more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+        parts.append(f"{', '.join(keys[:_MOST_KEYS])}{more} ({', '.join(own)})")
+    return ", ".join(parts[:_MOST_GROUPS]) + (" and others" if len(parts) > _MOST_GROUPS else "")
+
+
+def _value(table: Any, path: str) -> Any:
+    """The value of a key of the scenario as it is written; None if it is not."""
+    for step in _native.split_path(path) or []:
+        table = _by_name(table)
+        table = table.get(step) if isinstance(table, Mapping) else None
+    return table
+
+
+def _in_base_unit(written: Any) -> Any:
+    """A size, time or rate as a number, so that 400 KB and 400000 B are the same."""
+    found = _native.in_base_unit(written) if isinstance(written, str) else None
+    return written if found is None else (found[0], found[1] / found[2])
 
 
 def scenarios(names: Sequence[str], results: Sequence[Result | None]) -> list[str]:
