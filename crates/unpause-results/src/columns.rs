@@ -50,6 +50,7 @@ columns! {
     RUNS:
     "seed" "" "seed of all random streams";
     "simulated_ns" "ns" "simulated time; less than the duration if a deadlock ended the run";
+    "counted_from_ns" "ns" "`warmup` of the scenario: flows that start before it, and iterations of jobs, are in no statistic";
     "packet_hops" "packets" "links crossed by all packets, data and control";
     "events" "" "events that the engine executed";
     "data_packets" "packets" "data packets sent by hosts, including retransmissions";
@@ -59,8 +60,8 @@ columns! {
     "marked_packets" "packets" "packets set to CE";
     "notifications" "packets" "CNPs and CNMs sent";
     "pause_frames" "frames" "XOFF frames sent, including refreshes";
-    "flows_started" "flows" "flows started";
-    "flows_completed" "flows" "flows whose last byte arrived";
+    "flows_started" "flows" "flows started after `counted_from_ns`";
+    "flows_completed" "flows" "flows started after `counted_from_ns` whose last byte arrived";
     "deadlock_began_ns" "ns"
         "when the deadlock that ended the run began; null without a deadlock or without `probes.deadlock`";
 }
@@ -298,7 +299,7 @@ columns! {
     "hosts" "" "hosts of the ranks, in the order of ranks: `H0..H7, H16`";
     "placement" "" "how they were placed: `packed`, `spread`, `random` or `listed`";
     "iterations" "" "iterations that all ranks ended";
-    "warmup" "" "iterations at the beginning that the columns below exclude";
+    "warmup" "" "iterations at the beginning that the columns below exclude: those of the job's `warmup`, and those that began before `counted_from_ns` of `runs`";
     "mean_ns" "ns" "mean time of an iteration, as in `iterations`; null if none is complete";
     "p50_ns" "ns" "median; null as before";
     "p99_ns" "ns" "99th percentile; null as before";

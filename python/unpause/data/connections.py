@@ -49,6 +49,27 @@ def under_way(run: Run, flow_ids: np.ndarray, traffic: np.ndarray) -> np.ndarray
     return np.concatenate([times, [[start, end] for start in after if start < end]])
 
 
+def iterating(run: Run, traffic: np.ndarray) -> np.ndarray:
+    """When jobs named in `traffic` had an iteration: intervals (n, 2) in ns, unordered.
+
+    If a job did not complete, the time after its last iteration also counts.
+    """
+    table = run.columns("iterations", ["job", "start_ns", "end_ns"])
+    table = table.filter(pc.is_in(table.column("job"), pa.array(sorted(set(traffic)))))
+    times = np.column_stack([series.column(table, name) for name in ("start_ns", "end_ns")])
+    names, ends = table.column("job").to_numpy(), times[:, 1]
+    unended = [
+        [np.max(ends[names == job], initial=_start_ns(run, job)), run.row["simulated_ns"]]
+        for job in _incomplete(run) & set(traffic)
+    ]
+    return np.concatenate([times, np.reshape(unended, (-1, 2))])
+
+
+def _start_ns(run: Run, job: str) -> float:
+    flows = run.columns("flows", ["traffic", "start_ns"])
+    return float(np.min(series.column(flows.filter(pc.field("traffic") == job), "start_ns")))
+
+
 def _incomplete(run: Run) -> set[str]:
     """Jobs with fewer iterations than the scenario asks for."""
     table = run.columns("iterations", ["job", "iteration"])

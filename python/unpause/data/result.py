@@ -264,6 +264,25 @@ class Run:
             return tables.of_run(name, self.run, columns)
         return self.table(name).select(list(columns))
 
+    @property
+    def warmup_ns(self) -> float:
+        """The end of the warm-up; 0 without one, and in results of versions before."""
+        return float(self.row.get("counted_from_ns") or 0.0)
+
+    def counted(self, flows: pa.Table) -> pa.Table:
+        """The rows of `flows` that statistics are of: flows that started after the warm-up.
+
+        They may be those of any table with a column `start_ns`.
+        """
+        return flows.filter(pc.field("start_ns") >= self.warmup_ns) if self.warmup_ns else flows
+
+    def counted_flows(self, columns: Sequence[str] = ()) -> pa.Table:
+        """The flows that statistics are of, with these `columns` or all."""
+        if not columns:
+            return self.counted(self.table("flows"))
+        found = self.counted(self.columns("flows", list(dict.fromkeys([*columns, "start_ns"]))))
+        return found.select(list(columns))
+
     def batches(
         self, name: str, columns: Sequence[str], bounds: Bounds = NO_BOUNDS
     ) -> Iterator[pa.RecordBatch]:

@@ -196,12 +196,13 @@ def tell(run: Run, port: Port | None = None) -> Story:
         hurt, maybe_more = victims.estimated(run, fabric, stops, flows, where)
         deadlock = ""
     maybe_more |= _may_have_more(run, fabric, stops, flows, exact=exact)
-    ends = series.column(flows, "start_ns") + series.column(flows, "fct_ns")
-    sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
+    counted = run.counted(flows)
+    ends = series.column(counted, "start_ns") + series.column(counted, "fct_ns")
+    sized = np.asarray(pc.is_valid(counted.column("size_bytes")).to_numpy())
     unfinished = int(np.sum(np.isnan(ends) & sized))
     last = None
     if sized.any() and not unfinished:
-        last = float(np.max(ends[sized]) - np.min(series.column(flows, "start_ns")[sized]))
+        last = float(np.max(ends[sized]) - np.min(series.column(counted, "start_ns")[sized]))
     port = port or most_congested(fabric, _near_a_burst(run, began, exact))
     return Story(
         run,
@@ -216,11 +217,11 @@ def tell(run: Run, port: Port | None = None) -> Story:
         last,
         int(sized.sum()),
         unfinished,
-        int(np.sum(~sized & ~connections.of_jobs(run, flows))),
+        int(np.sum(~sized & ~connections.of_jobs(run, counted))),
         _fairness(run, fabric, flows),
-        _slowest(flows),
-        _past(run, fabric, flows, port) if port in fabric.ports else [],
-        *_fct(flows, last),
+        _slowest(counted),
+        _past(run, fabric, counted, port) if port in fabric.ports else [],
+        *_fct(counted, last),
         watched.of_run(run, fabric, flows, hurt, maybe_more),
     )
 

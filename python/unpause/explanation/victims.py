@@ -196,7 +196,9 @@ def _life(run: Run, flows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _told(run: Run, flows: pa.Table, found: Mapping[int, float], life: np.ndarray) -> list[Victim]:
-    """Rows of `flows` and for how long they waited, as victims: longest first."""
+    """Rows of `flows` that count, and for how long they waited, as victims: longest first."""
+    counts = series.column(flows, "start_ns") >= run.warmup_ns
+    found = {row: waited for row, waited in found.items() if counts[row]}
     shown = flows.select(["traffic", "src", "dst", "slowdown"])
     told = shown.take(pa.array(found, pa.int64())).to_pylist()
     kept = connections.of_jobs(run, flows)

@@ -125,7 +125,7 @@ def _of_entry(
     bursts: np.ndarray,
     hurt: tuple[Sequence[Victim] | None, bool],
 ) -> Watched | None:
-    ours = flows.filter(pc.equal(flows.column("traffic"), name))
+    ours = run.counted(flows.filter(pc.equal(flows.column("traffic"), name)))
     if not ours.num_rows:
         return None
     start = series.column(ours, "start_ns")
@@ -144,21 +144,12 @@ def _of_entry(
         _crossed(run, fabric, ours, around, proven=len(waited) == ours.num_rows),
         _waits(run, fabric, name, around),
         sum(waited) if waited or (victims is not None and not maybe_more) else None,
-        _goodput_bps(run, ours),
+        lives.goodput_bps(run, ours) or 0.0,
         around,
         int(sized.sum()),
         int(np.sum(sized & np.isnan(fct))),
         percentile(slowdown, 99) if len(slowdown) else None,
     )
-
-
-def _goodput_bps(run: Run, flows: pa.Table) -> float:
-    start = series.column(flows, "start_ns")
-    spans = np.column_stack([start, lives.ends_ns(run, flows)])
-    spans = series.merged(spans[np.argsort(start, kind="stable")])
-    lasted = float(np.sum(spans[:, 1] - spans[:, 0]))
-    delivered = float(series.column(flows, "delivered_bytes").sum())
-    return 8e9 * delivered / lasted if lasted > 0 else 0.0
 
 
 def _crossed(

@@ -57,13 +57,13 @@ def draw(result: Result) -> Figure:
 
 def _finite(run: Run) -> list[str]:
     """Entries of the traffic whose flows have a size."""
-    flows = run.table("flows")
+    flows = run.counted_flows(["traffic", "size_bytes"])
     return flows.filter(pc.field("size_bytes").is_valid()).column("traffic").to_pylist()
 
 
 def _ideal_ns(result: Result, entry: str) -> float:
     rows = pc.field("traffic") == entry
-    tables = [run.table("flows").filter(rows) for run in result.runs_of(result.schemes[0])]
+    tables = [run.counted_flows().filter(rows) for run in result.runs_of(result.schemes[0])]
     return max(float(np.nanmax(series.column(each, "ideal_fct_ns"))) for each in tables)
 
 

@@ -121,7 +121,7 @@ def draw_slowdown(result: Result) -> Figure:
 def _flows(runs: Iterable[Run]) -> _Flows:
     sizes, slowdowns = [np.empty(0)], [np.empty(0)]
     for run in runs:
-        table = run.columns("flows", ["size_bytes", "slowdown"])
+        table = run.counted_flows(["size_bytes", "slowdown"])
         table = table.filter(pc.is_valid(pc.field("slowdown")))
         sizes.append(series.column(table, "size_bytes"))
         slowdowns.append(series.column(table, "slowdown"))
@@ -192,7 +192,7 @@ def draw_cdf(result: Result) -> Figure:
 
 def _fct_ns(run: Run) -> np.ndarray:
     """FCT of every flow with a size, NaN if it did not complete."""
-    table = run.columns("flows", ["size_bytes", "fct_ns"])
+    table = run.counted_flows(["size_bytes", "fct_ns"])
     return series.column(table.filter(pc.is_valid(pc.field("size_bytes"))), "fct_ns")
 
 

@@ -72,7 +72,7 @@ def retransmitted_packets(run: Run, traffic: list[str] | None = None) -> float:
 
 
 def _flows(run: Run, traffic: list[str] | None, since_ms: float) -> pa.Table:
-    flows = run.table("flows").filter(pc.field("start_ns") >= since_ms * MS)
+    flows = run.counted_flows().filter(pc.field("start_ns") >= since_ms * MS)
     if traffic is not None:
         flows = flows.filter(pc.field("traffic").isin(pa.array(traffic)))
     if not flows.num_rows:
@@ -129,7 +129,7 @@ def completed_ms(
     Raises:
         Unavailable: there is none.
     """
-    flows = run.table("flows")
+    flows = run.counted_flows()
     if traffic is not None:
         flows = flows.filter(pc.field("traffic").isin(pa.array(traffic)))
     fct, size = series.column(flows, "fct_ns") / MS, series.column(flows, "size_bytes")
@@ -142,6 +142,6 @@ def completed_ms(
 @metric("flows")
 def unfinished_flows(run: Run) -> float:
     """Flows with a size that were not complete at the end."""
-    flows = run.table("flows")
+    flows = run.counted_flows()
     sized = ~np.isnan(series.column(flows, "size_bytes"))
     return float(np.sum(sized & np.isnan(series.column(flows, "fct_ns"))))

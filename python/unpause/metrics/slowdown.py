@@ -29,7 +29,7 @@ def sized(
         rows = rows & (pc.field("size_bytes") <= upto_bytes)
     if traffic is not None:
         rows = rows & pc.field("traffic").isin(pa.array(traffic))
-    flows = run.table("flows").filter(rows)
+    flows = run.counted_flows().filter(rows)
     if not flows.num_rows:
         raise Unavailable(f"No flow of such a size started under {run.scheme}.")
     return flows

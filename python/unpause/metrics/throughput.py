@@ -18,8 +18,10 @@ from unpause.metrics.windows import MS, burst_start_ns, settled_ms, window_ns
 @metric("ms")
 def burst_duration_ms(run: Run, burst: str) -> float:
     """From the start of the burst's first flow to the arrival of its last byte."""
-    rows = run.table("flows").filter(pc.field("traffic") == burst)
-    start = float(series.flow_starts_ns(run, burst)[0])
+    rows = run.counted_flows().filter(pc.field("traffic") == burst)
+    if not rows.num_rows:
+        raise Unavailable(f"No flow of traffic '{burst}' started under {run.scheme}.")
+    start = float(np.min(series.column(rows, "start_ns")))
     if rows.column("fct_ns").null_count:
         return math.inf
     end = float(np.max(series.column(rows, "start_ns") + series.column(rows, "fct_ns")))
@@ -181,7 +183,7 @@ def recovered_ms(
 @metric("-")
 def delivered_max_over_min(run: Run, traffic: str) -> float:
     """Payload delivered by the end for the flow of `traffic` with most, over that with least."""
-    rows = run.table("flows").filter(pc.field("traffic") == traffic)
+    rows = run.counted_flows().filter(pc.field("traffic") == traffic)
     if rows.num_rows == 0:
         raise Unavailable(f"No flow of {traffic} started under {run.scheme}.")
     delivered = series.column(rows, "delivered_bytes")

@@ -21,8 +21,11 @@ from unpause.metrics.windows import MS
 
 
 def arrivals_ms(run: Run) -> float:
-    """From the first to the last start of a flow."""
-    start = series.column(run.table("flows"), "start_ns")
+    """From the first to the last start of a flow, those in the warm-up included as PAUSEs are."""
+    return _arrivals_ms(run, series.column(run.table("flows"), "start_ns"))
+
+
+def _arrivals_ms(run: Run, start: np.ndarray) -> float:
     if not len(start) or start.max() <= start.min():
         raise Unavailable(f"All flows start at one time under {run.scheme}.")
     return float(start.max() - start.min()) / MS
@@ -67,11 +70,11 @@ def completion_rate(run: Run, until: Literal["last-start", "last-end"]) -> float
     From the first start to the last start, of the flows that ended by then; or to the last end, of
     all flows: 0 if one did not end.
     """
-    flows = run.table("flows")
+    flows = run.counted_flows()
     start = series.column(flows, "start_ns")
     end = start + series.column(flows, "fct_ns")
     if until == "last-start":
-        return float((end <= start.max()).sum()) / arrivals_ms(run)
+        return float((end <= start.max()).sum()) / _arrivals_ms(run, start)
     if np.isnan(end).any():
         return 0.0
     return len(end) / float(end.max() - start.min()) * MS
@@ -88,7 +91,7 @@ def sized_fct_ms(
     rows = pc.field("size_bytes") > above_bytes
     if upto_bytes is not None:
         rows = rows & (pc.field("size_bytes") <= upto_bytes)
-    flows = run.table("flows").filter(rows)
+    flows = run.counted_flows().filter(rows)
     if flows.num_rows == 0:
         raise Unavailable(f"No flow of such a size started under {run.scheme}.")
     return of_flows_ms(flows, statistic)

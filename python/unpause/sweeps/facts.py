@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import series
+from unpause.data import lives, series
 from unpause.data.result import Run
 from unpause.explanation import story
 from unpause.statistics.percentiles import percentile
@@ -25,9 +25,10 @@ class Facts:
         self._known: dict[str, np.ndarray] = {}
 
     def table(self, name: str) -> pa.Table:
-        """A table of the run."""
+        """A table of the run; of `flows` only what counts."""
         if name not in self._tables:
-            self._tables[name] = self.run.table(name)
+            of_flows = name == "flows"
+            self._tables[name] = self.run.counted_flows() if of_flows else self.run.table(name)
         return self._tables[name]
 
     def of_flows(self, column: str) -> np.ndarray:
@@ -81,6 +82,11 @@ def percentile_of(name: str, percent: float) -> Callable[[Facts], float | None]:
         return percentile(values, percent) if len(values) else None
 
     return at
+
+
+def goodput_bps(facts: Facts) -> float | None:
+    """The goodput of all flows together while any was under way; None without a flow."""
+    return lives.goodput_bps(facts.run, facts.table("flows"))
 
 
 def flows_sized(facts: Facts) -> int:

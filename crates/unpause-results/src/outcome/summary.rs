@@ -1,12 +1,13 @@
 //! A few numbers for each run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_schema::Schema;
+use arrow_select::filter::filter_record_batch;
 use serde::Serialize;
 
 use crate::Swept;
@@ -74,7 +75,8 @@ impl Summary {
         for (row, run) in runs.iter().enumerate() {
             summaries.insert(*run, Self::of_row(&tables.runs, *run, row));
         }
-        for (run, fcts) in by_run(&tables.flows, "fct_ns") {
+        let flows = counted(tables);
+        for (run, fcts) in by_run(&flows, "fct_ns") {
             if let Some(summary) = summaries.get_mut(&run) {
                 summary.fct_mean_ns =
                     (!fcts.is_empty()).then(|| fcts.iter().sum::<f64>() / fcts.len() as f64);
@@ -89,23 +91,23 @@ impl Summary {
                 summary.iteration_mean_ns = Some(*mean);
             }
         }
-        let sizes = tables.flows.column_by_name("size_bytes");
-        if let (Some(runs), Some(sizes)) = (u32s(&tables.flows, "run"), sizes) {
+        let sizes = flows.column_by_name("size_bytes");
+        if let (Some(runs), Some(sizes)) = (u32s(&flows, "run"), sizes) {
             for (row, run) in runs.iter().enumerate() {
                 if let Some(summary) = summaries.get_mut(run).filter(|_| sizes.is_valid(row)) {
                     summary.flows_sized += 1;
                 }
             }
         }
-        let resent = u64s(&tables.flows, "retransmitted_packets");
-        if let (Some(runs), Some(resent)) = (u32s(&tables.flows, "run"), resent) {
+        let resent = u64s(&flows, "retransmitted_packets");
+        if let (Some(runs), Some(resent)) = (u32s(&flows, "run"), resent) {
             for (run, packets) in runs.iter().zip(resent) {
                 if let Some(summary) = summaries.get_mut(run) {
                     summary.retransmitted_packets += packets;
                 }
             }
         }
-        for (run, slowdowns) in by_run(&tables.flows, "slowdown") {
+        for (run, slowdowns) in by_run(&flows, "slowdown") {
             if let Some(summary) = summaries.get_mut(&run) {
                 summary.slowdown_p99 = percentile(&slowdowns, 0.99);
             }
@@ -181,6 +183,36 @@ fn names_of(schema: &Schema, column: &str) -> Arc<[String]> {
     let field = schema.field_with_name(column).ok();
     let names = field.and_then(|it| serde_json::from_str(it.metadata().get("names")?).ok());
     names.map_or_else(Arc::default, |it: Vec<String>| it.into())
+}
+
+/// The rows of `flows` that statistics are of: flows that started after the warm-up.
+pub fn counted(tables: &Tables) -> RecordBatch {
+    let floats = |table: &RecordBatch, name| {
+        let column = table
+            .column_by_name(name)?
+            .as_primitive_opt::<Float64Type>()?;
+        Some(column.values().to_vec())
+    };
+    let (runs, warmups) = (
+        u32s(&tables.runs, "run"),
+        floats(&tables.runs, "counted_from_ns"),
+    );
+    let (of_flows, starts) = (
+        u32s(&tables.flows, "run"),
+        floats(&tables.flows, "start_ns"),
+    );
+    let (Some(runs), Some(warmups), Some(of_flows), Some(starts)) =
+        (runs, warmups, of_flows, starts)
+    else {
+        return tables.flows.clone();
+    };
+    if warmups.iter().all(|it| *it == 0.0) {
+        return tables.flows.clone();
+    }
+    let warmups: HashMap<u32, f64> = runs.iter().copied().zip(warmups).collect();
+    let counts = |(run, start): (&u32, f64)| warmups.get(run).is_none_or(|it| start >= *it);
+    let mask: BooleanArray = of_flows.iter().zip(starts).map(counts).map(Some).collect();
+    filter_record_batch(&tables.flows, &mask).unwrap_or_else(|_| tables.flows.clone())
 }
 
 /// The values of a float column that are not null, sorted, by run.

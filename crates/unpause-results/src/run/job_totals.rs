@@ -117,6 +117,8 @@ pub struct JobTotals<'a> {
     pub named: &'a NamedJob,
     /// Iterations that all ranks have come through.
     pub completed: u32,
+    /// Iterations at the beginning that do not count.
+    pub warmup: u32,
     /// Mean time of the iterations after the warm-up, ns.
     pub mean: Option<f64>,
     /// Their median, ns.
@@ -157,6 +159,17 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Iterations at the beginning of a job that do not count: those of its own warm-up, and those that began in that of the
+/// run. `complete` are all that are complete.
+pub fn warmup<'a>(
+    run: &Run,
+    named: &NamedJob,
+    complete: impl Iterator<Item = &'a Iteration<'a>>,
+) -> u32 {
+    let early = complete.filter(|it| it.start < run.warmup).count();
+    named.warmup.max(early as u32)
+}
+
 /// The jobs of a run, in order.
 pub fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
     let all = iterations(run, results);
@@ -166,8 +179,8 @@ pub fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
             .iter()
             .filter(|it| it.job.entry == named.entry)
             .collect();
-        let counted: Vec<&&Iteration<'_>> =
-            own.iter().filter(|it| it.number >= named.warmup).collect();
+        let warmup = warmup(run, named, own.iter().copied());
+        let counted: Vec<&&Iteration<'_>> = own.iter().filter(|it| it.number >= warmup).collect();
         let mut takes: Vec<f64> = counted.iter().map(|it| it.takes().as_ns_f64()).collect();
         let mean_of_all = mean(&takes);
         takes.sort_unstable_by(f64::total_cmp);
@@ -187,6 +200,7 @@ pub fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
             job,
             named,
             completed: own.len() as u32,
+            warmup,
             compute: part(|it| it.longest_compute),
             exposed: part(|it| it.exposed()),
             operation: part(|it| it.operation()),

@@ -28,7 +28,12 @@ pub fn key(run: &Run, columns: &[String]) -> Option<String> {
         run.index, run.scheme, run.values
     )
     .ok()?;
-    write!(hash, " {:?} {:?} {:?}", run.notes, run.hpcc, run.config).ok()?;
+    write!(
+        hash,
+        " {:?} {:?} {:?} {:?}",
+        run.notes, run.hpcc, run.warmup, run.config
+    )
+    .ok()?;
     let mechanisms = run.mechanisms;
     let names = (columns, &run.names.nodes, &run.names.traffic);
     let jobs = &run.names.jobs;

@@ -9,7 +9,9 @@ pub mod measured;
 use std::fmt;
 use std::sync::Arc;
 
+use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId};
+use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::Swept;
@@ -79,6 +81,8 @@ pub struct Run {
     pub values: Vec<Swept>,
     /// Files in the formats of HPCC's simulator that are asked for.
     pub hpcc: Hpcc,
+    /// Flows that start before it, and iterations of jobs, are in no statistic.
+    pub warmup: Time,
     /// The configuration.
     pub config: Config,
     /// Notes on the input for the reader of the result.
@@ -108,6 +112,12 @@ impl Run {
             (!self.hpcc.trace.is_empty(), "mix.tr"),
         ];
         files.into_iter().filter(|it| it.0).map(|it| it.1)
+    }
+
+    /// The flows that statistics are of: those that started after the warm-up.
+    pub fn counted<'a>(&self, flows: &'a [FlowRecord]) -> impl Iterator<Item = &'a FlowRecord> {
+        let warmup = self.warmup;
+        flows.iter().filter(move |flow| flow.start >= warmup)
     }
 
     /// Scheme and swept values, for people.

@@ -48,7 +48,7 @@ pub fn jobs(measured: &[Measured]) -> RecordBatch {
         .column("hosts", |run, row| hosts(run, row.it.job))
         .column("placement", |_, row| &*row.it.named.placement)
         .column("iterations", |_, row| row.it.completed)
-        .column("warmup", |_, row| row.it.named.warmup)
+        .column("warmup", |_, row| row.it.warmup)
         .column("mean_ns", |_, row| row.it.mean)
         .column("p50_ns", |_, row| row.it.p50)
         .column("p99_ns", |_, row| row.it.p99)
@@ -100,9 +100,9 @@ fn rows<'a>(measured: &'a Measured) -> Vec<Whole<'a>> {
 
 /// Mean delay of messages on the critical paths of iterations after the warm-up, ns.
 fn excess(of: &JobTotals<'_>, segments: &[Row<'_>]) -> Option<f64> {
-    let own = segments.iter().filter(|it| {
-        it.iteration.job.entry == of.named.entry && it.iteration.number >= of.named.warmup
-    });
+    let own = segments
+        .iter()
+        .filter(|it| it.iteration.job.entry == of.named.entry && it.iteration.number >= of.warmup);
     let (mut sum, mut iterations) = (0.0, 0);
     for it in own {
         iterations += u32::from(it.number == 0);

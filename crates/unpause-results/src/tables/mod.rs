@@ -233,6 +233,7 @@ fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
     }
     table
         .column("simulated_ns", |_, r| r.totals.simulated)
+        .column("counted_from_ns", |run, _| run.warmup)
         .column("packet_hops", |_, r| r.totals.packet_hops)
         .column("events", |_, r| r.totals.events)
         .column("data_packets", |_, r| r.totals.data_packets)
@@ -242,8 +243,12 @@ fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
         .column("marked_packets", |_, r| r.totals.marked_packets)
         .column("notifications", |_, r| r.totals.notifications)
         .column("pause_frames", |_, r| r.totals.pause_frames)
-        .column("flows_started", |_, r| r.totals.flows_started)
-        .column("flows_completed", |_, r| r.totals.flows_completed)
+        .column("flows_started", |run, r| {
+            run.counted(&r.flows).count() as u64
+        })
+        .column("flows_completed", |run, r| {
+            run.counted(&r.flows).filter(|it| it.fct.is_some()).count() as u64
+        })
         .column("deadlock_began_ns", |_, r| {
             r.deadlock.as_ref().map(|deadlock| deadlock.began)
         })

@@ -25,6 +25,7 @@ pub mod unequal_blocks;
 mod unfinished;
 mod unfinished_jobs;
 mod waiting;
+mod warm_up;
 
 use std::collections::BTreeSet;
 
@@ -53,7 +54,7 @@ pub struct Warning {
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
-    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`.
+    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`.
     pub kind: String,
     /// The event.
     pub message: String,
@@ -166,7 +167,7 @@ pub fn of_scenario(
 /// True of kinds that may be just what was wanted.
 fn is_note(kind: &str) -> bool {
     let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
-    let others = [storms::KIND, thresholds::KIND];
+    let others = [storms::KIND, thresholds::KIND, warm_up::KIND];
     let of_jobs = [unequal_blocks::KIND, unfinished_jobs::SOME];
     of_links.contains(&kind) || others.contains(&kind) || of_jobs.contains(&kind)
 }
@@ -200,6 +201,7 @@ pub fn of_run(measured: &Measured) -> Vec<Warning> {
         Vec::from_iter(long_paths::of(measured)),
         unequal_blocks::of(measured),
         unfinished_jobs::of(measured),
+        Vec::from_iter(warm_up::of(measured)),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));

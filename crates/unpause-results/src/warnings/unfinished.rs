@@ -24,9 +24,10 @@ pub fn of(measured: &Measured) -> Vec<Said> {
     for flow in &results.flows {
         let counts = &mut counts[usize::from(flow.group)];
         counts.started += 1;
+        counts.counted += u64::from(flow.start >= run.warmup);
         counts.gave_up += u64::from(flow.gave_up);
         let has_ended = flow.fct.is_some() || flow.gave_up;
-        if flow.size_bytes.is_some() && !has_ended {
+        if flow.size_bytes.is_some() && !has_ended && flow.start >= run.warmup {
             counts.unfinished += 1;
             counts.stopped += u64::from(stops.is_over(flow));
             counts.cut_off += u64::from(cut_off.separates(flow.src, flow.dst));
@@ -54,6 +55,9 @@ pub fn of(measured: &Measured) -> Vec<Said> {
 #[derive(Clone, Default)]
 struct Counts {
     started: u64,
+    /// Those of them that started after the warm-up.
+    counted: u64,
+    /// Those of these that have not ended.
     unfinished: u64,
     /// Those of them between whose hosts there is no path at the end.
     cut_off: u64,
@@ -64,7 +68,7 @@ struct Counts {
 
 fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Said {
     let Counts {
-        started,
+        counted,
         unfinished,
         ..
     } = counts;
@@ -85,7 +89,7 @@ fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) ->
             format!("{missing}; {longer}"),
         ),
     };
-    let message = format!("{unfinished} of {started} flows of traffic `{name}` {how}");
+    let message = format!("{unfinished} of {counted} flows of traffic `{name}` {how}");
     ("unfinished-flows", message, Some(help))
 }
 

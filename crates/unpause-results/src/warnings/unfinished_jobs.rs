@@ -2,7 +2,7 @@
 
 use unpause_sim::jobs::Job;
 
-use crate::run::job_totals::iterations;
+use crate::run::job_totals::{iterations, warmup};
 use crate::run::measured::Measured;
 use crate::warnings::cut_off::CutOff;
 use crate::warnings::foreseen::Foreseen;
@@ -18,7 +18,7 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
     let jobs = run.config.jobs.iter().zip(&run.names.jobs);
     let found = jobs.filter_map(|(job, named)| {
         let own = complete.iter().filter(|it| it.job.entry == job.entry);
-        let numbers: Vec<u32> = own.map(|it| it.number).collect();
+        let numbers: Vec<u32> = own.clone().map(|it| it.number).collect();
         let all = job.iterations;
         if numbers.len() == all as usize || job.start >= run.config.stop {
             return None;
@@ -27,7 +27,7 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
             0 => "none".to_owned(),
             some => count(some as u64),
         };
-        let warmup = named.warmup;
+        let warmup = warmup(run, named, own);
         let counted = numbers.iter().filter(|it| **it >= warmup).count();
         let name = &run.names.traffic[usize::from(job.entry)];
         let of_all = match all {

@@ -27,7 +27,7 @@ use unpause_sim::config::{
 
 use crate::files::Files;
 use crate::sections::extra_delay::Delays;
-use crate::sections::file::{FILE_KEYS, File, Sections};
+use crate::sections::file::{FILE_KEYS, File, Sections, warmup};
 use crate::sections::hpcc;
 use crate::sections::loss_recovery::{loss_recovery, take_loss_recovery};
 use crate::sections::marking::{Marking, marking, take_marking};
@@ -350,6 +350,7 @@ fn compile_run<'i>(
         mechanisms: mechanisms(chosen.congestion_control, marking, chosen.sets_queues),
         values: point.values.clone(),
         hpcc,
+        warmup: warmup(&file, stop)?,
         config,
         names: Arc::new(names),
         notes,

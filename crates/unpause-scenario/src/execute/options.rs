@@ -51,6 +51,7 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
             help: None,
         });
     }
+    check_warmup(scenario, options)?;
     let wanted = |run: &&Run| options.schemes.is_empty() || options.schemes.contains(&run.scheme);
     let seeds = u64::from(options.seeds.unwrap_or(1).max(1));
     let count = scenario.runs().iter().filter(wanted).count() as u64 * seeds;
@@ -76,4 +77,19 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
         run
     };
     Ok(runs.zip(0..).map(of_index).collect())
+}
+
+/// Refuses a duration within the warm-up of a run.
+fn check_warmup(scenario: &Scenario, options: &Options) -> Result<(), Error> {
+    let Some(duration) = options.duration else {
+        return Ok(());
+    };
+    let warmups = scenario.runs().iter().map(|run| run.warmup);
+    match warmups.max().filter(|warmup| duration <= *warmup) {
+        Some(warmup) => Err(Error::Other {
+            message: format!("the duration of {duration} is not longer than `warmup`, {warmup}"),
+            help: Some("set a longer duration, or a shorter warmup in the scenario".into()),
+        }),
+        None => Ok(()),
+    }
 }

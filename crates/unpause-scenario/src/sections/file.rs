@@ -24,6 +24,8 @@ use crate::text::keys::{Keys, WithDefault, Written, refuse};
 pub(crate) struct File {
     /// simulated time
     pub(crate) duration: Spanned<Duration>,
+    /// flows that start earlier load the fabric and are in no statistic, and neither are iterations of jobs: [below](#warm-up)
+    pub(crate) warmup: WithDefault<Duration>,
     /// the scenario that this file changes, in the same folder: [below](#a-scenario-with-a-base)
     #[key(unset = "none")]
     pub(crate) base: Written<String>,
@@ -157,6 +159,19 @@ const CREDITS: (&str, &str) = (
     "no PAUSE is sent: links have credits",
     "remove it, or set link.flow_control = \"pfc\"",
 );
+
+/// The end of the warm-up of a run that ends at `end`.
+pub(crate) fn warmup(file: &File, end: Time) -> Checked<Time> {
+    let warmup = file.warmup.value().0;
+    match file.warmup.get() {
+        Some(written) if warmup >= end => Problem::new("`warmup` is not shorter than `duration`")
+            .at(written.span(), "no flow would be left for the statistics")
+            .at(file.duration.span(), "the end of the run")
+            .help("set a shorter warmup, or a longer duration")
+            .err(),
+        _ => Ok(warmup),
+    }
+}
 
 /// How many times as much random traffic there is as the entries say.
 pub(crate) fn load_scale(file: &File) -> Checked<Option<f64>> {

@@ -37,5 +37,6 @@ mod threads;
 mod ultra_ethernet;
 mod unequal_blocks;
 mod unfinished;
+mod warmup;
 mod warnings;
 mod windows;
