@@ -8,215 +8,111 @@ from typing import Any
 import pytest
 
 import unpause
+from scenarios import (
+    CAUSES,
+    DCQCN,
+    PFC,
+    burst,
+    entry,
+    explicit,
+    flow,
+    leaf_spine,
+    link,
+    scenario,
+    scheme,
+    star,
+)
 from unpause.commands import explain
 from unpause.data.result import Result, Run
 from unpause.explanation import account, sentences, story, trees_json, victims
 from unpause.pages import explored
 
-MIXED = """
-title = "A slow receiver holds up the flow to a fast one"
-duration = "5ms"
-[topology]
-builder = "explicit"
-hosts = ["A", "B", "slow", "fast"]
-switches = ["S0", "S1"]
-rate = "100Gbps"
-delay = "500ns"
-link = [
-  { a = "A", b = "S0" },
-  { a = "B", b = "S0" },
-  { a = "S0", b = "S1" },
-  { a = "slow", b = "S1", rate = "25Gbps" },
-  { a = "fast", b = "S1" },
-]
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "to-slow"
-kind = "flow"
-from = "A"
-to = "slow"
-[[traffic]]
-name = "to-fast"
-kind = "flow"
-from = "B"
-to = "fast"
-[probes]
-causes = true
-"""
-
-LOSSY = """
-title = "A lossy queue is the longest, PAUSE is of another priority"
-duration = "2ms"
-[topology]
-builder = "single-switch"
-hosts = 8
-rate = "100Gbps"
-delay = "200ns"
-[switch]
-lossless = [3]
-lossy_queue = "2MB"
-[pfc]
-xoff = "100KB"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "lossy"
-kind = "flow"
-from = "H3..H5"
-to = "H1"
-priority = 0
-[[traffic]]
-name = "lossless"
-kind = "flow"
-from = "H6..H7"
-to = "H0"
-priority = 3
-[probes]
-causes = true
-"""
-
-TWO_PRIORITIES = """
-duration = "3ms"
-[topology]
-builder = "single-switch"
-hosts = 5
-rate = "100Gbps"
-delay = "200ns"
-[switch]
-lossless = [3, 4]
-[pfc]
-xoff = "100KB"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "three"
-kind = "flow"
-from = "H1..H2"
-to = "H0"
-priority = 3
-[[traffic]]
-name = "four"
-kind = "flow"
-from = "H3..H4"
-to = "H0"
-priority = 4
-[probes]
-causes = true
-"""
-
-#: A Clos that has lost two links: some routes go up again after they came down.
-DEADLOCK = """
-title = "Deadlock after two link failures"
-duration = "20ms"
-[topology]
-builder = "explicit"
-hosts = "H0..H15"
-switches = ["L0", "L1", "L2", "L3", "S0", "S1"]
-rate = "100Gbps"
-delay = "500ns"
-link = [
-  LINKS
-]
-[pfc]
-xoff = "100KB"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "L0-L1"
-kind = "flow"
-from = "H0..H3"
-to = ["H4", "H5"]
-[[traffic]]
-name = "L1-L0"
-kind = "flow"
-from = "H4..H7"
-to = ["H0", "H1"]
-[[traffic]]
-name = "L2-L3"
-kind = "flow"
-from = "H8..H11"
-to = ["H12", "H13"]
-[[traffic]]
-name = "L3-L2"
-kind = "flow"
-from = "H12..H15"
-to = ["H8", "H9"]
-[probes]
-causes = true
-deadlock = "1ms"
-""".replace(
-    "LINKS",
-    ",\n  ".join(
-        f'{{ a = "{a}", b = "{b}" }}'
-        for a, b in [
-            *((f"H{host}", f"L{host // 4}") for host in range(16)),
-            *(("L0", "S1"), ("L1", "S0"), ("L2", "S0"), ("L2", "S1"), ("L3", "S0"), ("L3", "S1")),
-        ]
+MIXED = scenario(
+    explicit(
+        ["A", "B", "slow", "fast"],
+        ["S0", "S1"],
+        "A-S0",
+        "B-S0",
+        "S0-S1",
+        link("slow-S1", rate="25Gbps"),
+        "fast-S1",
+        delay="500ns",
     ),
+    PFC,
+    flow("to-slow", "A", "slow"),
+    flow("to-fast", "B", "fast"),
+    title="A slow receiver holds up the flow to a fast one",
+    duration="5ms",
+    probes=CAUSES,
 )
 
-SIXTY_FOUR = """
-title = "Web search and an incast on 64 hosts"
-duration = "1ms"
-[topology]
-builder = "leaf-spine"
-leaves = 4
-spines = 4
-hosts_per_leaf = 16
-host_rate = "100Gbps"
-fabric_rate = "400Gbps"
-delay = "500ns"
-[pfc]
-xoff = "128KB"
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "PFC+DCQCN"
-congestion_control = "dcqcn"
-[[scheme]]
-name = "PFC+PCN"
-congestion_control = "pcn"
-[[traffic]]
-name = "background"
-kind = "poisson"
-cdf = "websearch"
-load = 0.5
-[[traffic]]
-name = "incast"
-kind = "burst"
-from = "H16..H47"
-to = "H0"
-size = "100KB"
-start = "300us"
-[probes]
-causes = true
-"""
+LOSSY = star(
+    8,
+    PFC,
+    flow("lossy", "H3..H5", "H1", priority=0),
+    flow("lossless", "H6..H7", "H0", priority=3),
+    delay="200ns",
+    title="A lossy queue is the longest, PAUSE is of another priority",
+    duration="2ms",
+    switch={"lossless": [3], "lossy_queue": "2MB"},
+    pfc={"xoff": "100KB"},
+    probes=CAUSES,
+)
 
-ONCE = """
-duration = "4ms"
-[topology]
-builder = "single-switch"
-hosts = 5
-rate = "100Gbps"
-delay = "200ns"
-[pfc]
-mode = "MODE"
-pause_quanta = 100
-[slow_receiver]
-hosts = "H0"
-drain_rate = "1Gbps"
-start = "0s"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "in"
-kind = "flow"
-from = "H1..H4"
-to = "H0"
-[probes]
-causes = true
-"""
+TWO_PRIORITIES = star(
+    5,
+    PFC,
+    flow("three", "H1..H2", "H0", priority=3),
+    flow("four", "H3..H4", "H0", priority=4),
+    delay="200ns",
+    duration="3ms",
+    switch={"lossless": [3, 4]},
+    pfc={"xoff": "100KB"},
+    probes=CAUSES,
+)
+
+#: A Clos that has lost two links: some routes go up again after they came down.
+DEADLOCK = scenario(
+    explicit(
+        "H0..H15",
+        ["L0", "L1", "L2", "L3", "S0", "S1"],
+        *(f"H{host}-L{host // 4}" for host in range(16)),
+        *("L0-S1", "L1-S0", "L2-S0", "L2-S1", "L3-S0", "L3-S1"),
+        delay="500ns",
+    ),
+    PFC,
+    flow("L0-L1", "H0..H3", ["H4", "H5"]),
+    flow("L1-L0", "H4..H7", ["H0", "H1"]),
+    flow("L2-L3", "H8..H11", ["H12", "H13"]),
+    flow("L3-L2", "H12..H15", ["H8", "H9"]),
+    title="Deadlock after two link failures",
+    duration="20ms",
+    pfc={"xoff": "100KB"},
+    probes={"causes": True, "deadlock": "1ms"},
+)
+
+SIXTY_FOUR = scenario(
+    leaf_spine(4, 4, 16, fabric_rate="400Gbps", delay="500ns"),
+    PFC,
+    DCQCN,
+    scheme("PFC+PCN", "pcn"),
+    entry("traffic", name="background", kind="poisson", cdf="websearch", load=0.5),
+    burst("incast", "H16..H47", "H0", size="100KB", start="300us"),
+    title="Web search and an incast on 64 hosts",
+    pfc={"xoff": "128KB"},
+    probes=CAUSES,
+)
+
+ONCE = star(
+    5,
+    PFC,
+    flow("in", "H1..H4", "H0"),
+    delay="200ns",
+    duration="4ms",
+    pfc={"mode": "MODE", "pause_quanta": 100},
+    slow_receiver={"hosts": "H0", "drain_rate": "1Gbps", "start": "0s"},
+    probes=CAUSES,
+)
 
 
 def _run(scenario: str, **options: Any) -> Result:
@@ -323,65 +219,19 @@ def test_a_pause_that_ran_out_is_not_too_little_headroom() -> None:
 
 
 #: `H1` loses its link, so that its flow of `then` never starts: `then` has a number without a row.
-NEVER_STARTED = """
-duration = "3ms"
-seed = 1
-[topology]
-builder = "leaf-spine"
-leaves = 3
-spines = 1
-hosts_per_leaf = 4
-host_rate = "100Gbps"
-fabric_rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-[[event]]
-at = "1us"
-kind = "down"
-link = "leaf0-H1"
-[[traffic]]
-name = "first"
-kind = "burst"
-from = ["H0", "H1", "H2"]
-to = "H8"
-flows_per_host = 1
-size = "1MB"
-[[traffic]]
-name = "then"
-kind = "flow"
-from = ["H0", "H1", "H2"]
-to = "H8"
-size = "1MB"
-after = "first"
-after_end = "acknowledged"
-[[traffic]]
-name = "incast"
-kind = "burst"
-from = ["H3", "H4", "H5", "H6"]
-to = "H8"
-flows_per_host = 1
-size = "2MB"
-start = "200us"
-[[traffic]]
-name = "early"
-kind = "flow"
-from = "H7"
-to = "H0"
-size = "1MB"
-start = "150us"
-[[traffic]]
-name = "innocent"
-kind = "flow"
-from = "H7"
-to = "H0"
-size = "2MB"
-after = "early"
-after_end = "acknowledged"
-[[scheme]]
-name = "PFC"
-congestion_control = "none"
-"""
+NEVER_STARTED = scenario(
+    leaf_spine(3, 1, 4, fabric_rate="100Gbps"),
+    entry("event", at="1us", kind="down", link="leaf0-H1"),
+    burst("first", ["H0", "H1", "H2"], "H8", flows_per_host=1, size="1MB"),
+    flow("then", ["H0", "H1", "H2"], "H8", size="1MB", after="first", after_end="acknowledged"),
+    burst("incast", ["H3", "H4", "H5", "H6"], "H8", flows_per_host=1, size="2MB", start="200us"),
+    flow("early", "H7", "H0", size="1MB", start="150us"),
+    flow("innocent", "H7", "H0", size="2MB", after="early", after_end="acknowledged"),
+    scheme("PFC", "none"),
+    duration="3ms",
+    seed=1,
+    probes=CAUSES,
+)
 
 
 def test_flows_after_one_that_never_started_keep_their_names() -> None:

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import scenarios
 import unpause
+from scenarios import CAUSES, PFC, entry, explicit, flow, leaf_spine, link, scheme
 from unpause.data.result import Result
 from unpause.explanation import advice, causes, equal_links
 from unpause.explanation.trees import Tree
 from unpause.text import size
 
 
-def single_switch(hosts: int, *parts: str, duration: str = "1ms") -> str:
-    return f"""
-duration = "{duration}"
-[topology]
-builder = "single-switch"
-hosts = {hosts}
-rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-""" + "\n".join(parts)
-
-
-def scheme(name: str = "PFC", **keys: str) -> str:
-    lines = [f"{key} = {value}" for key, value in keys.items()]
-    return "\n".join(["[[scheme]]", f'name = "{name}"', *lines])
-
-
-def flow(name: str, source: str, to: str, *keys: str) -> str:
-    table = f'[[traffic]]\nname = "{name}"\nkind = "flow"\nfrom = "{source}"\nto = "{to}"'
-    return "\n".join([table, *keys])
+def single_switch(hosts: int, *parts: str, **settings: Any) -> str:
+    ended = (f"{part}\n" for part in parts)
+    return scenarios.star(hosts, *ended, probes=CAUSES, **settings)
 
 
 TWO = flow("two", "H1..H2", "H0")
@@ -52,7 +38,7 @@ def harm(source: str) -> tuple[int, int]:
 
 
 def test_headroom_is_named_where_it_is_set() -> None:
-    small = single_switch(3, '[pfc]\nxoff = "100KB"\nheadroom = "2KB"', scheme(), TWO)
+    small = single_switch(3, '[pfc]\nxoff = "100KB"\nheadroom = "2KB"', PFC, TWO)
     _, text, tree = told(small)
     assert tree.lost
     assert text.startswith("[pfc] headroom (2KB) is too small: remove it")
@@ -61,31 +47,31 @@ def test_headroom_is_named_where_it_is_set() -> None:
 
 
 def test_headroom_that_a_scheme_sets_by_rate_is_named() -> None:
-    by_rate = scheme(set='{ "pfc.headroom" = { "100Gbps" = "2KB" } }')
+    by_rate = scheme("PFC", set={"pfc.headroom": {"100Gbps": "2KB"}})
     _, text, _ = told(single_switch(3, '[pfc]\nxoff = "100KB"', by_rate, TWO))
     assert text.startswith("[pfc] headroom (100Gbps: 2KB) is too small")
 
 
 def test_headroom_by_delays_is_named() -> None:
     delays = '[pfc]\nxoff = "100KB"\nheadroom_delays = 1'
-    _, text, _ = told(single_switch(3, delays, scheme(), TWO))
+    _, text, _ = told(single_switch(3, delays, PFC, TWO))
     assert text.startswith("[pfc] headroom_delays (1) is too small")
 
 
 def test_without_losses_headroom_is_not_spoken_of() -> None:
-    _, text, tree = told(single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO))
+    _, text, tree = told(single_switch(3, '[pfc]\nxoff = "100KB"', PFC, TWO))
     assert not tree.lost
     assert "headroom" not in text
     assert text.startswith("add a congestion_control")
 
 
 def test_a_congestion_control_helps() -> None:
-    alone = single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO, duration="3ms")
-    followed = alone.replace(scheme(), scheme(congestion_control='"dcqcn"'))
+    alone = single_switch(3, '[pfc]\nxoff = "100KB"', PFC, TWO, duration="3ms")
+    followed = alone.replace(PFC, scheme("PFC", "dcqcn"))
     assert harm(followed)[0] < harm(alone)[0] / 2
 
 
-MARKED = scheme(marking='"red"') + '\n[scheme.red]\nkmin = "100KB"\nkmax = "400KB"\npmax = 0.2'
+MARKED = scheme("PFC", marking="red") + '\n[scheme.red]\nkmin = "100KB"\nkmax = "400KB"\npmax = 0.2'
 
 
 def test_marks_that_nobody_answers() -> None:
@@ -94,12 +80,12 @@ def test_marks_that_nobody_answers() -> None:
     assert result.runs.to_pylist()[0]["marked_packets"] > 0
     assert "no sender reacts to marks" in text
     own = '\n[scheme.dcqcn]\nkmin = "100KB"\nkmax = "400KB"\npmax = 0.2'
-    followed = source.replace(MARKED, scheme(congestion_control='"dcqcn"') + own)
+    followed = source.replace(MARKED, scheme("PFC", "dcqcn") + own)
     assert harm(followed)[0] < harm(source)[0]
 
 
 def with_kmin(kmin: str, kmax: str) -> str:
-    law = scheme(congestion_control='"dcqcn"')
+    law = scheme("PFC", "dcqcn")
     table = f'[scheme.dcqcn]\nkmin = "{kmin}"\nkmax = "{kmax}"\npmax = 0.2'
     return single_switch(3, '[pfc]\nxoff = "100KB"', law, table, TWO, duration="2ms")
 
@@ -120,11 +106,11 @@ def test_marking_that_acts_is_not_called_out_of_reach() -> None:
 
 def overload(scheduler: str, low: str = "60Gbps") -> str:
     flows = [
-        flow("low", "H1", "H0", "priority = 3", f'rate_limit = "{low}"'),
-        flow("high", "H2", "H0", "priority = 4", 'rate_limit = "80Gbps"'),
+        flow("low", "H1", "H0", priority=3, rate_limit=low),
+        flow("high", "H2", "H0", priority=4, rate_limit="80Gbps"),
     ]
     return single_switch(
-        3, f"[switch]\nlossless = [3, 4]\n{scheduler}", '[pfc]\nxoff = "50KB"', scheme(), *flows
+        3, f"[switch]\nlossless = [3, 4]\n{scheduler}", '[pfc]\nxoff = "50KB"', PFC, *flows
     )
 
 
@@ -162,9 +148,9 @@ POOL = single_switch(
     8,
     '[switch]\nlossless = [3]\nbuffer = "2MB"\nlossy_queue = "2MB"',
     '[pfc]\nheadroom = "20KB"\ndynamic_shift = 0',
-    scheme(),
-    flow("lossy", "H3..H5", "H1", "priority = 0"),
-    flow("lossless", "H6..H7", "H0", "priority = 3", 'start = "500us"'),
+    PFC,
+    flow("lossy", "H3..H5", "H1", priority=0),
+    flow("lossless", "H6..H7", "H0", priority=3, start="500us"),
     duration="2ms",
 )
 
@@ -182,9 +168,9 @@ def test_alpha_is_a_dynamic_threshold() -> None:
     assert harm(with_alpha) == harm(POOL)
     assert told(with_alpha)[1] == told(POOL)[1]
     # Without a lossy queue nothing else is advised than a key that may stand beside it.
-    quick = scheme(congestion_control='"dcqcn"')
+    quick = scheme("PFC", "dcqcn")
     table = '[scheme.dcqcn]\nkmin = "5KB"\nkmax = "200KB"\npmax = 0.01'
-    burst = flow("five", "H1..H5", "H0", 'size = "300KB"')
+    burst = flow("five", "H1..H5", "H0", size="300KB")
     part = 'buffer = "1MB"\n[pfc]\nalpha = "1/8"'
     _, text, _ = told(single_switch(6, f"[switch]\n{part}", quick, table, burst))
     assert "faster than dcqcn could slow them" in text
@@ -193,9 +179,9 @@ def test_alpha_is_a_dynamic_threshold() -> None:
 
 @pytest.mark.parametrize("law", ["dcqcn", "none"])
 def test_udp_obeys_no_congestion_control(law: str) -> None:
-    burst = flow("five", "H1..H5", "H0", 'size = "100KB"', 'transport = "udp"')
+    burst = flow("five", "H1..H5", "H0", size="100KB", transport="udp")
     pfc = '[pfc]\nxoff = "50KB"'
-    source = single_switch(6, pfc, scheme(congestion_control=f'"{law}"'), burst)
+    source = single_switch(6, pfc, scheme("PFC", law), burst)
     _, text, _ = told(source)
     assert text.startswith("five (100 % of the queue) is UDP, which obeys no congestion control")
     assert "add a" not in text
@@ -210,24 +196,16 @@ def test_a_dynamic_threshold_without_a_lossy_queue() -> None:
 
 
 def two_paths(seed: int) -> str:
-    flows = flow("pair", "H0", "H2") + "\n" + flow("other", "H1", "H3")
-    return f"""
-seed = {seed}
-duration = "500us"
-[topology]
-builder = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-host_rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-[pfc]
-xoff = "50KB"
-{scheme()}
-{flows}
-"""
+    return scenarios.scenario(
+        leaf_spine(2, 2, 2),
+        PFC,
+        flow("pair", "H0", "H2"),
+        flow("other", "H1", "H3"),
+        seed=seed,
+        duration="500us",
+        probes=CAUSES,
+        pfc={"xoff": "50KB"},
+    )
 
 
 def test_flows_hashed_onto_one_of_two_links() -> None:
@@ -240,32 +218,26 @@ def test_flows_hashed_onto_one_of_two_links() -> None:
 
 
 def test_an_only_link_is_not_one_of_several() -> None:
-    source = single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO)
+    source = single_switch(3, '[pfc]\nxoff = "100KB"', PFC, TWO)
     _, text, _ = told(source)
     assert "equal links" not in text
 
 
-def two_nics(port: int, *links: str, senders: str = "H1..H3") -> str:
+def two_nics(
+    port: int, *links: Any, senders: str = "H1..H3", switches: str = "S0..S1", **settings: Any
+) -> str:
     """Senders at both switches, or as in `links`; H0 has a NIC at each."""
     both = [f"H{host}-S{switch}" for host in range(4) for switch in range(2)]
-    ends = [link.split("-") for link in links or both]
-    return f"""
-duration = "300us"
-[topology]
-builder = "explicit"
-hosts = ["H0", "H1..H3"]
-switches = "S0..S1"
-rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-[host]
-spraying = "none"
-[pfc]
-xoff = "50KB"
-{scheme()}
-{flow("three", senders, "H0", f"source_port = {port}")}
-""" + "\n".join(f'[[topology.link]]\na = "{a}"\nb = "{b}"' for a, b in ends)
+    return scenarios.scenario(
+        explicit("H0..H3", switches, *(links or both)),
+        PFC,
+        flow("three", senders, "H0", source_port=port),
+        duration="300us",
+        probes=CAUSES,
+        host={"spraying": "none"},
+        pfc={"xoff": "50KB"},
+        **settings,
+    )
 
 
 def used(source: str) -> list[int]:
@@ -316,11 +288,11 @@ def test_a_nic_that_is_farther_away_is_not_advised() -> None:
 
 def test_no_hash_is_blamed_for_a_nic_that_flowlets_missed() -> None:
     """S2 chooses between H0's NICs, by the hash unless it balances."""
-    links = ("H0-S0", "H0-S1", "S0-S2", "S1-S2", "H1-S2", "H2-S2", "H3-S2")
-    whole = two_nics(0, *links, senders="H1..H2").replace('"S0..S1"', '"S0..S2"')
-    whole = whole.replace('b = "S2"', 'b = "S2"\nrate = "400Gbps"')
-    for keys, is_hashed in (("", True), ('[switch]\nbalancing = "flowlet"', False)):
-        sources = (f"seed = {seed}\n{whole}\n{keys}" for seed in range(1, 33))
+    links = ["H0-S0", "H0-S1"]
+    links += [link(f"{end}-S2", rate="400Gbps") for end in ("S0", "S1", "H1", "H2", "H3")]
+    for switch, is_hashed in (({}, True), ({"balancing": "flowlet"}, False)):
+        keys = {"senders": "H1..H2", "switches": "S0..S2", "switch": switch}
+        sources = (two_nics(0, *links, seed=seed, **keys) for seed in range(1, 33))
         texts = [told(it)[1] for it in sources if sum(map(bool, used(it))) == 1]
         assert texts
         assert all(("H0's other NIC" in text) == is_hashed for text in texts)
@@ -336,36 +308,28 @@ def test_hosts_are_no_path_to_another_nic(hosts: str, found: set[str]) -> None:
 
 
 def test_several_links_to_a_switch_are_several_nics() -> None:
-    links = ("H0-S0", "H1-S0", "H2-S0", "H3-S1", "S0-S1")
+    links = ("H1-S0", "H2-S0", "H3-S1", "S0-S1")
 
     def at(port: int) -> str:
-        whole = two_nics(port, *links)
-        return whole.replace('b = "S0"', 'b = "S0"\nparallel = 3', 1)
+        return two_nics(port, link("H0-S0", parallel=3), *links)
 
     once = next(port for port in range(64) if sum(map(bool, used(at(port)))) == 1)
     _, text, _ = told(at(once))
     assert "H0's 2 other NICs nothing: the hash put none" in text
-    assert "NIC" not in told(two_nics(once, *links))[1]
+    assert "NIC" not in told(two_nics(once, "H0-S0", *links))[1]
 
 
 def rails(seed: int, tors: int, traffic: str) -> str:
-    return f"""
-seed = {seed}
-duration = "300us"
-[topology]
-builder = "rails"
-servers = 4
-gpus_per_server = 1
-tors = {tors}
-rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-[pfc]
-xoff = "50KB"
-{scheme()}
-{traffic}
-"""
+    topology = {"builder": "rails", "servers": 4, "gpus_per_server": 1, "tors": tors}
+    return scenarios.scenario(
+        {**topology, "rate": "100Gbps", "delay": "1us"},
+        PFC,
+        traffic,
+        seed=seed,
+        duration="300us",
+        probes=CAUSES,
+        pfc={"xoff": "50KB"},
+    )
 
 
 def test_the_other_leaf_of_a_gpu() -> None:
@@ -379,7 +343,7 @@ def test_the_other_leaf_of_a_gpu() -> None:
 
 
 def test_a_job_with_an_idle_nic_is_advised_channels() -> None:
-    job = '[[job]]\nname = "moe"\nranks = 4\ncollective = "all-to-all"\nsize = "8MB"'
+    job = entry("job", name="moe", ranks=4, collective="all-to-all", size="8MB")
     every = (rails(seed, 2, job) for seed in range(1, 64))
     text = next(text for it in every if "NIC" in (text := told(it)[1]))
     assert text.endswith("none of these flows there; give the job more connections (channels of "
@@ -387,8 +351,8 @@ def test_a_job_with_an_idle_nic_is_advised_channels() -> None:
 
 
 def test_flows_without_control() -> None:
-    free = flow("free", "H1..H2", "H0", "controlled = false")
-    law = scheme(congestion_control='"dcqcn"')
+    free = flow("free", "H1..H2", "H0", controlled=False)
+    law = scheme("PFC", "dcqcn")
     source = single_switch(3, '[pfc]\nxoff = "100KB"', law, free, TWO.replace("H0", "H2"))
     source = source.replace('H1..H2"\nto = "H2', 'H0"\nto = "H2')
     _, text, _ = told(source)
@@ -396,31 +360,16 @@ def test_flows_without_control() -> None:
     assert harm(source.replace("controlled = false", ""))[0] < harm(source)[0]
 
 
-@pytest.mark.parametrize("law", ["", 'congestion_control = "dcqcn"'])
-def test_a_slow_link_is_advised_no_control_that_is_there(law: str) -> None:
-    source = f"""
-duration = "300us"
-[topology]
-builder = "explicit"
-hosts = ["A", "B"]
-switches = ["S0"]
-rate = "100Gbps"
-delay = "1us"
-[[topology.link]]
-a = "A"
-b = "S0"
-[[topology.link]]
-a = "B"
-b = "S0"
-rate = "50Gbps"
-[probes]
-causes = true
-[pfc]
-xoff = "20KB"
-{scheme()}
-{law}
-{flow("t", "A", "B")}
-"""
+@pytest.mark.parametrize("law", [None, "dcqcn"])
+def test_a_slow_link_is_advised_no_control_that_is_there(law: str | None) -> None:
+    source = scenarios.scenario(
+        explicit(["A", "B"], ["S0"], "A-S0", link("B-S0", rate="50Gbps")),
+        scheme("PFC", law),
+        flow("t", "A", "B"),
+        duration="300us",
+        probes=CAUSES,
+        pfc={"xoff": "20KB"},
+    )
     _, text, tree = told(source)
     assert tree.kind == "slow-link"
     assert "limit its rate to 50 Gb/s (rate_limit" in text
@@ -436,7 +385,7 @@ xoff = "20KB"
 def test_a_link_that_is_hardly_slower_is_not_why_an_incast_paused(
     senders: str, rate: str, blamed: bool
 ) -> None:
-    slower = f'[[event]]\nkind = "rate"\nlink = "S0->H0"\nrate = "{rate}"\nat = "100us"'
-    sent = flow("f", senders, "H0", 'size = "3MB"')
-    text = told(single_switch(5, '[pfc]\nxoff = "64KB"', scheme(), sent, slower))[1]
+    slower = entry("event", kind="rate", link="S0->H0", rate=rate, at="100us")
+    sent = flow("f", senders, "H0", size="3MB")
+    text = told(single_switch(5, '[pfc]\nxoff = "64KB"', PFC, sent, slower))[1]
     assert (f"S0->H0 ran at {rate[:-4]} Gb/s of its 100 Gb/s: repair the link" in text) == blamed

@@ -7,33 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from scenarios import PCN, burst, scheme, star
+
 LUA = Path(__file__).parents[2] / "crates/unpause-capture/wireshark/unpause.lua"
 UNPAUSE = str(Path(sys.executable).with_name("unpause"))
 
-INCAST = """
-duration = "1ms"
-[topology]
-builder = "single-switch"
-hosts = 5
-rate = "10Gbps"
-delay = "1us"
-[pfc]
-xoff = "30KB"
-[[scheme]]
-name = "PCN"
-congestion_control = "pcn"
-[[scheme]]
-name = "QCN"
-congestion_control = "qcn"
-[[traffic]]
-name = "incast"
-kind = "burst"
-from = "H1..H4"
-to = "H0"
-size = "100KB"
-[probes]
-packets = ["*->*"]
-"""
+INCAST = star(
+    5,
+    PCN,
+    scheme("QCN", "qcn"),
+    burst("incast", "H1..H4", "H0", size="100KB"),
+    rate="10Gbps",
+    pfc={"xoff": "30KB"},
+    probes={"packets": ["*->*"]},
+)
 
 
 @pytest.fixture(scope="module")

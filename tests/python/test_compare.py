@@ -13,6 +13,7 @@ from scipy import stats
 
 import unpause
 from conftest import MS, Builder, Opened
+from scenarios import DCQCN, PFC, burst, star
 from unpause import ResultError
 from unpause.commands import compare, report, sweep_csv
 from unpause.commands import sweep as sweep_command
@@ -191,26 +192,9 @@ def test_what_cannot_be_compared_is_said(
     assert "no such directory" in capsys.readouterr().err
 
 
-SCENARIO = """
-title = "An incast"
-duration = "2ms"
-[topology]
-builder = "single-switch"
-hosts = 5
-rate = "100Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "PFC+DCQCN"
-congestion_control = "dcqcn"
-[[traffic]]
-name = "incast"
-kind = "burst"
-from = "H1..H4"
-to = "H0"
-size = "500KB"
-"""
+SCENARIO = star(
+    5, PFC, DCQCN, burst("incast", "H1..H4", "H0", size="500KB"), title="An incast", duration="2ms"
+)
 
 
 @pytest.fixture

@@ -6,52 +6,19 @@ import numpy as np
 import pytest
 
 import unpause
+from scenarios import DCQCN, PFC, burst, flow, star
 from unpause import NothingToDraw, figures
 
-TEXT = """
-duration = "1ms"
-
-[topology]
-builder = "single-switch"
-hosts = 4
-rate = "10Gbps"
-delay = "1us"
-
-[[scheme]]
-name = "PFC"
-
-[[scheme]]
-name = "PFC+DCQCN"
-congestion_control = "dcqcn"
-
-[[traffic]]
-name = "two"
-kind = "burst"
-from = ["H1", "H2"]
-to = "H0"
-size = "100KB"
-
-[[traffic]]
-name = "late"
-kind = "flow"
-from = "H3"
-to = "H2"
-size = "10KB"
-start = "100us"
-
-[[traffic]]
-name = "never"
-kind = "flow"
-from = "H0"
-to = "H1"
-size = "100MB"
-
-[[traffic]]
-name = "endless"
-kind = "flow"
-from = "H1"
-to = "H3"
-"""
+TEXT = star(
+    4,
+    PFC,
+    DCQCN,
+    burst("two", ["H1", "H2"], "H0", size="100KB"),
+    flow("late", "H3", "H2", size="10KB", start="100us"),
+    flow("never", "H0", "H1", size="100MB"),
+    flow("endless", "H1", "H3"),
+    rate="10Gbps",
+)
 
 
 def test_bars_are_the_last_completions_of_entries() -> None:

@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import unpause
+from scenarios import CAUSES, entry, explicit, flow, leaf_spine, scenario, scheme
 from unpause.explanation import advice, causes, equal_links
 from unpause.explanation.trees import Tree
 
-LEAF_SPINE = """
-builder = "leaf-spine"
-leaves = 2
-hosts_per_leaf = 2
-host_rate = "100Gbps"
-delay = "1us"
-"""
-RAILS = """
-builder = "rails"
-servers = 4
-gpus_per_server = 1
-servers_per_leaf = 2
-rate = "100Gbps"
-delay = "1us"
-"""
-DOWN = '[[event]]\nkind = "down"\nat = "{at}"\nlink = "{link}"\n'
+RAILS = {
+    "builder": "rails",
+    "servers": 4,
+    "gpus_per_server": 1,
+    "servers_per_leaf": 2,
+    "spines": 2,
+    "rate": "100Gbps",
+    "delay": "1us",
+}
 HASH = "the hash put more of these flows on it"
 
 
-def scenario(seed: int, *parts: str, topology: str = LEAF_SPINE + "spines = 2") -> str:
-    flows = "".join(
-        f'[[traffic]]\nname = "f{n}"\nkind = "flow"\nfrom = "H{n}"\nto = "H{n + 2}"\n'
-        for n in range(2)
+def down(at: str, link: str, kind: str = "down") -> str:
+    return entry("event", kind=kind, at=at, link=link)
+
+
+def network(
+    seed: int,
+    *events: str,
+    topology: dict[str, Any] | None = None,
+    flows: int = 2,
+    loss_recovery: str = "go-back-n",
+    **settings: Any,
+) -> str:
+    """As many flows as hosts of the first leaf."""
+    return scenario(
+        topology or leaf_spine(2, 2, 2),
+        scheme("PFC", loss_recovery=loss_recovery),
+        *(flow(f"f{n}", f"H{n}", f"H{n + flows}") for n in range(flows)),
+        *events,
+        seed=seed,
+        duration="500us",
+        probes=CAUSES,
+        pfc={"xoff": "50KB"},
+        **settings,
     )
-    return f"""
-seed = {seed}
-duration = "500us"
-[topology]
-{topology}
-[probes]
-causes = true
-[pfc]
-xoff = "50KB"
-[[scheme]]
-name = "PFC"
-{flows}
-""" + "\n".join(parts)
 
 
 def worst(source: str) -> tuple[str, Tree] | None:
@@ -66,20 +68,20 @@ def told(source: str) -> str:
 @pytest.fixture(scope="module")
 def apart() -> int:
     """A seed with which the hash puts the flows on two links."""
-    return next(seed for seed in range(1, 64) if worst(scenario(seed)) is None)
+    return next(seed for seed in range(1, 64) if worst(network(seed)) is None)
 
 
 @pytest.fixture(scope="module")
 def together() -> int:
     """A seed with which the hash puts both on one."""
-    return next(seed for seed in range(1, 64) if worst(scenario(seed)))
+    return next(seed for seed in range(1, 64) if worst(network(seed)))
 
 
-ROUTING = '[routing]\ndetection = "10us"'
+ROUTING = {"detection": "10us"}
 
 
 def test_a_link_that_is_down_is_named_in_place_of_the_hash(apart: int) -> None:
-    text = told(scenario(apart, ROUTING, DOWN.format(at="1us", link="leaf0-spine1")))
+    text = told(network(apart, down("1us", "leaf0-spine1"), routing=ROUTING))
     assert text == (
         "leaf0->spine0 is one of 2 equal links, of which 1 was down, so that flows took the "
         "other: repair it, or send less meanwhile"
@@ -87,9 +89,9 @@ def test_a_link_that_is_down_is_named_in_place_of_the_hash(apart: int) -> None:
 
 
 def test_several_links_that_are_down() -> None:
-    events = [DOWN.format(at="1us", link=f"leaf0-spine{n}") for n in (1, 3)]
-    four = LEAF_SPINE + "spines = 4"
-    found = (worst(scenario(seed, ROUTING, *events, topology=four)) for seed in range(1, 64))
+    events = [down("1us", f"leaf0-spine{n}") for n in (1, 3)]
+    four = {"topology": leaf_spine(2, 4, 2), "routing": ROUTING}
+    found = (worst(network(seed, *events, **four)) for seed in range(1, 64))
     text, tree = next(it for it in found if it)
     assert text.startswith(f"{tree.root} is one of 4 equal links, of which 2 were down, so that "
                            "flows took the others: repair them")  # fmt: skip
@@ -103,35 +105,34 @@ def test_several_links_that_are_down() -> None:
     ],
 )
 def test_neither_is_blamed_where_another_link_failed(at: str, link: str, together: int) -> None:
-    assert HASH in told(scenario(together))
-    text = told(scenario(together, ROUTING, DOWN.format(at=at, link=link)))
+    assert HASH in told(network(together))
+    text = told(network(together, down(at, link), routing=ROUTING))
     assert "equal links" not in text
 
 
 def test_a_link_that_is_up_again_is_not_called_down(together: int) -> None:
-    down = DOWN.format(at="1us", link="leaf0-spine1")
-    text = told(
-        scenario(together, ROUTING, down, down.replace("down", "up").replace("1us", "60us"))
-    )
+    events = down("1us", "leaf0-spine1"), down("60us", "leaf0-spine1", "up")
+    text = told(network(together, *events, routing=ROUTING))
     assert "equal links" not in text
 
 
 def test_a_slower_link_is_not_blamed_on_the_hash(together: int) -> None:
-    rate = '[[event]]\nkind = "rate"\nat = "1us"\nrate = "90Gbps"\nlink = "leaf0->spine{}"'
     for spine in range(2):
-        assert HASH not in told(scenario(together, rate.format(spine)))
+        link = f"leaf0->spine{spine}"
+        slower = entry("event", kind="rate", at="1us", rate="90Gbps", link=link)
+        assert HASH not in told(network(together, slower))
 
 
 @pytest.mark.parametrize(
     "keys",
     [
-        '[switch]\nbalancing = "flowlet"',
-        '[host]\nspraying = "oblivious"\npaths = 2',
+        {"switch": {"balancing": "flowlet"}},
+        {"host": {"spraying": "oblivious", "paths": 2}},
     ],
 )
-def test_no_hash_is_blamed_that_did_not_choose(keys: str) -> None:
-    resent = 'name = "PFC"\nloss_recovery = "selective-repeat"'
-    sources = (scenario(seed, keys).replace('name = "PFC"', resent) for seed in range(1, 33))
+def test_no_hash_is_blamed_that_did_not_choose(keys: dict[str, Any]) -> None:
+    keys = {**keys, "loss_recovery": "selective-repeat"}
+    sources = (network(seed, **keys) for seed in range(1, 33))
     found = [it[0] for source in sources if (it := worst(source))]
     assert found
     assert not any("equal links" in text for text in found)
@@ -140,7 +141,7 @@ def test_no_hash_is_blamed_that_did_not_choose(keys: str) -> None:
 def test_rails_have_equal_links_to_spines() -> None:
     texts = []
     for seed in range(1, 33):
-        found = worst(scenario(seed, topology=RAILS + "spines = 2"))
+        found = worst(network(seed, topology=RAILS))
         texts += [] if found is None else [found[0]]
     assert 0 < len(texts) < 32
     assert all("is one of 2 equal links, and the hash put more" in it for it in texts)
@@ -175,23 +176,9 @@ def test_switches_of_other_names_carry_their_part() -> None:
     """Two flows on each of two links: neither has more than the other, whatever it is called."""
     pairs = [("near", "left"), ("near", "right"), ("left", "far"), ("right", "far")]
     pairs += [(f"H{n}", "near" if n < 4 else "far") for n in range(8)]
-    links = "\n".join(f'[[topology.link]]\na = "{a}"\nb = "{b}"' for a, b in pairs)
-    flows = "".join(
-        f'[[traffic]]\nname = "g{n}"\nkind = "flow"\nfrom = "H{n}"\nto = "H{n + 4}"\n'
-        for n in range(4)
-    )
-    topology = f"""
-builder = "explicit"
-hosts = "H0..H7"
-switches = ["near", "far", "left", "right"]
-rate = "100Gbps"
-delay = "1us"
-{links}
-"""
-    whole = scenario(1, topology=topology)
-    whole = whole[: whole.index("[[traffic]]")] + flows
+    topology = explicit("H0..H7", ["near", "far", "left", "right"], *(f"{a}-{b}" for a, b in pairs))
     for seed in range(1, 64):
-        source = whole.replace("seed = 1", f"seed = {seed}")
+        source = network(seed, topology=topology, flows=4)
         ports = unpause.run(source, progress=False).ports.to_pylist()
         up = {it["peer"]: it["tx_bytes"] for it in ports if it["node"] == "near"
               and it["priority"] == 3 and it["peer"] in ("left", "right")}  # fmt: skip

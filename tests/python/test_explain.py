@@ -12,60 +12,26 @@ import pytest
 
 import unpause
 from planted import PLANTS, ask, plant
+from scenarios import CAUSES, PFC, burst, entry, flow, scenario, scheme, section, two_switch
 from unpause.commands import explain
 from unpause.data.result import Result
 from unpause.explanation import account, causes
 from unpause.explanation.trees import Egress, every_stop
 
 #: PCN's F2, smaller: F0 shares the trunk S0->S1 with F1, which goes where ten hosts send a burst.
-SHARED = """
-title = "A victim behind a burst"
-seed = 1
-duration = "3ms"
-[topology]
-builder = "explicit"
-hosts = ["H0", "H1", "R0", "R1", "B0..B9"]
-switches = ["S0", "S1"]
-rate = "40Gbps"
-delay = "1us"
-[[topology.link]]
-a = "S0"
-b = "S1"
-"""
-_HOMES = {"H0": "S0", "H1": "S0"} | dict.fromkeys(["R0", "R1", *(f"B{n}" for n in range(10))], "S1")
-SHARED += "".join(
-    f'[[topology.link]]\na = "{host}"\nb = "{switch}"\n' for host, switch in _HOMES.items()
+SHARED = scenario(
+    two_switch(["H0", "H1"], ["R0", "R1", "B0..B9"], rate="40Gbps"),
+    PFC,
+    scheme("PFC+PCN", "pcn"),
+    flow("F0", "H0", "R0", rate_limit="18Gbps"),
+    flow("F1", "H1", "R1", rate_limit="18Gbps"),
+    burst("burst", "B0..B9", "R1", size="500KB", start="200us"),
+    title="A victim behind a burst",
+    seed=1,
+    duration="3ms",
+    pfc={"xoff": "128KB"},
+    probes=CAUSES,
 )
-SHARED += """
-[pfc]
-xoff = "128KB"
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "PFC+PCN"
-congestion_control = "pcn"
-[[traffic]]
-name = "F0"
-kind = "flow"
-from = "H0"
-to = "R0"
-rate_limit = "18Gbps"
-[[traffic]]
-name = "F1"
-kind = "flow"
-from = "H1"
-to = "R1"
-rate_limit = "18Gbps"
-[[traffic]]
-name = "burst"
-kind = "burst"
-from = "B0..B9"
-to = "R1"
-size = "500KB"
-start = "200us"
-[probes]
-causes = true
-"""
 
 
 @pytest.fixture(scope="module")
@@ -230,18 +196,11 @@ def test_a_stopped_run_is_explained_as_far_as_it_came(
     assert "Incast at S1->R1" in said.out
 
 
-FAILURE = """
-[routing]
-detection = "2us"
-[[event]]
-at = "20us"
-link = "H0-S0"
-kind = "down"
-[[event]]
-at = "30us"
-link = "H0-S0"
-kind = "up"
-"""
+FAILURE = (
+    section("[routing]", detection="2us")
+    + entry("event", at="20us", link="H0-S0", kind="down")
+    + entry("event", at="30us", link="H0-S0", kind="up")
+)
 
 
 def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,12 +220,7 @@ def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "routes changed at 22us, up again at 30us" in said
 
 
-ERRORS = """
-[[event]]
-kind = "error-rate"
-link = "H0-S0"
-loss = 0.2
-"""
+ERRORS = entry("event", kind="error-rate", link="H0-S0", loss=0.2)
 
 
 def test_a_link_with_errors_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,12 +250,12 @@ def test_a_flow_has_its_own_share_of_the_queue(
         and (row["node"], row["egress_peer"]) == tree.root
     ]
     total = sum(row["flow_queue_bytes"] for row in rows)
-    for flow, share in entry.of_flow.items():
-        own = sum(row["flow_queue_bytes"] for row in rows if row["flow_id"] == flow)
+    for number, share in entry.of_flow.items():
+        own = sum(row["flow_queue_bytes"] for row in rows if row["flow_id"] == number)
         assert share == pytest.approx(own / total)
-    flow = max(entry.of_flow, key=lambda it: entry.of_flow[it])
-    assert explain.main([str(directory), "--scheme", "PFC", "--flow", str(flow)]) == 0
+    largest = max(entry.of_flow, key=lambda it: entry.of_flow[it])
+    assert explain.main([str(directory), "--scheme", "PFC", "--flow", str(largest)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    own, whole = (f"{100 * it:.0f} %" for it in (entry.of_flow[flow], entry.share))
+    own, whole = (f"{100 * it:.0f} %" for it in (entry.of_flow[largest], entry.share))
     assert f"{own}, all of burst {whole}, of the queue at S1->R1" in said
     assert own != whole

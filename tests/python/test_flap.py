@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 import unpause
 from conftest import MS, Builder
+from scenarios import PFC, entry, flow, leaf_spine, scenario, section, two_switch
 from unpause import NothingToDraw, Result, figures
 from unpause.commands import report
 from unpause.explanation import flap_lines, flaps, sentences
@@ -20,149 +21,44 @@ from unpause.explanation.flaps import PLACES, Flaps
 from unpause.pages import failures
 
 #: Three hosts at one switch, two at another.
-FABRIC = """
-duration = "2ms"
-
-[topology]
-builder = "two-switch"
-left = "H0..H2"
-right = "R0..R1"
-rate = "10Gbps"
-delay = "1us"
-"""
+FABRIC = scenario(two_switch("H0..H2", "R0..R1", rate="10Gbps"), duration="2ms")
 
 #: H1 and H2 send to R1, whose link fails for good; H0 sends to R0.
 LOST = (
     FABRIC
-    + """
-[host]
-retransmit_timeout = "100us"
-retry_count = 3
-
-[routing]
-detection = "20us"
-convergence = "30us"
-
-[[event]]
-at = "500us"
-node = "R1"
-kind = "down"
-
-[[scheme]]
-name = "PFC"
-
-[[traffic]]
-name = "kept"
-kind = "flow"
-from = "H0"
-to = "R0"
-offered = "2Gbps"
-record = true
-
-[[traffic]]
-name = "gone"
-kind = "flow"
-from = ["H1", "H2"]
-to = "R1"
-offered = "2Gbps"
-record = true
-
-[probes]
-interval = "10us"
-ports = ["S0->S1", "S1->R1"]
-"""
+    + section("[host]", retransmit_timeout="100us", retry_count=3)
+    + section("[routing]", detection="20us", convergence="30us")
+    + section("[probes]", interval="10us", ports=["S0->S1", "S1->R1"])
+    + entry("event", at="500us", node="R1", kind="down")
+    + PFC
+    + flow("kept", "H0", "R0", offered="2Gbps", record=True)
+    + flow("gone", ["H1", "H2"], "R1", offered="2Gbps", record=True)
 )
 
 #: Nobody sends while the link of R1 is down.
 IDLE = (
     FABRIC
-    + """
-[[event]]
-at = "500us"
-link = "S1-R1"
-kind = "down"
-
-[[event]]
-at = "700us"
-link = "S1-R1"
-kind = "up"
-
-[[scheme]]
-name = "PFC"
-
-[[traffic]]
-name = "early"
-kind = "flow"
-from = "H1"
-to = "R1"
-size = "20KB"
-record = true
-
-[[traffic]]
-name = "kept"
-kind = "flow"
-from = "H0"
-to = "R0"
-offered = "2Gbps"
-record = true
-
-[probes]
-interval = "10us"
-ports = ["S1->R1"]
-"""
+    + section("[probes]", interval="10us", ports=["S1->R1"])
+    + entry("event", at="500us", link="S1-R1", kind="down")
+    + entry("event", at="700us", link="S1-R1", kind="up")
+    + PFC
+    + flow("early", "H1", "R1", size="20KB", record=True)
+    + flow("kept", "H0", "R0", offered="2Gbps", record=True)
 )
 
 #: A link of a spine fails twice: the other leaf sends there until it has learned of it.
-TWICE = """
-duration = "3ms"
-
-[topology]
-builder = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-host_rate = "10Gbps"
-fabric_rate = "10Gbps"
-delay = "1us"
-
-[host]
-retransmit_timeout = "100us"
-
-[routing]
-detection = "30us"
-convergence = "100us"
-
-[[event]]
-at = "500us"
-every = "1ms"
-link = "leaf1-spine1"
-kind = "down"
-
-[[event]]
-at = "900us"
-every = "1ms"
-until = "2ms"
-link = "leaf1-spine1"
-kind = "up"
-
-[pfc]
-xoff = "50KB"
-
-[[scheme]]
-name = "PFC"
-
-[[traffic]]
-name = "across"
-kind = "flow"
-from = "H0..H1"
-to = "H2..H3"
-offered = "4Gbps"
-record = true
-
-[probes]
-interval = "10us"
-ports = ["leaf0->spine0", "leaf0->spine1", "spine1->leaf1"]
-"""
+TWICE = scenario(
+    leaf_spine(2, 2, 2, host_rate="10Gbps", fabric_rate="10Gbps"),
+    entry("event", at="500us", every="1ms", link="leaf1-spine1", kind="down"),
+    entry("event", at="900us", every="1ms", until="2ms", link="leaf1-spine1", kind="up"),
+    PFC,
+    flow("across", "H0..H1", "H2..H3", offered="4Gbps", record=True),
+    duration="3ms",
+    host={"retransmit_timeout": "100us"},
+    routing={"detection": "30us", "convergence": "100us"},
+    pfc={"xoff": "50KB"},
+    probes={"interval": "10us", "ports": ["leaf0->spine0", "leaf0->spine1", "spine1->leaf1"]},
+)
 
 
 @pytest.fixture(scope="module")

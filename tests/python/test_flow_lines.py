@@ -3,64 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import unpause
+from scenarios import CAUSES, entry, flow, scheme, section, star
 from unpause.data.result import Run
 from unpause.explanation import flow_lines
 
-ONE_SWITCH = """
-seed = 1
-duration = "1ms"
-[topology]
-builder = "single-switch"
-hosts = 4
-rate = "100Gbps"
-delay = "1us"
-[pfc]
-xoff = "50KB"
-[probes]
-causes = true
-"""
-STORM = """
-[[event]]
-kind = "pause-storm"
-node = "H0"
-at = "50us"
-until = "400us"
-"""
+ONE_SWITCH = star(4, seed=1, pfc={"xoff": "50KB"}, probes=CAUSES)
+STORM = entry("event", kind="pause-storm", node="H0", at="50us", until="400us")
 
 
-def _flow(name: str, ends: str, more: str = "") -> str:
+def _flow(name: str, ends: str, **keys: Any) -> str:
     src, dst = ends.split("->")
-    size = "" if "offered" in more else 'size = "1MB"\n'
-    return f"""
-[[traffic]]
-name = "{name}"
-kind = "flow"
-from = "{src}"
-to = "{dst}"
-{size}{more}
-"""
+    size = {} if "offered" in keys else {"size": "1MB"}
+    return flow(name, src, dst, **size, **keys)
 
 
-@pytest.fixture(scope="module")
-def of() -> Callable[..., Run]:
-    def run(*parts: str, scheme: str = "") -> Run:
-        text = "".join([ONE_SWITCH, *parts, f'[[scheme]]\nname = "x"\n{scheme}\n'])
-        return unpause.run(text, progress=False).runs_of("x")[0]
-
-    return run
+def _run(*parts: str) -> Run:
+    text = "".join([ONE_SWITCH, *parts, scheme("x")])
+    return unpause.run(text, progress=False).runs_of("x")[0]
 
 
-def _said(run: Run, flow: str, at_ns: float | None = None) -> str:
-    return " ".join(" ".join(flow_lines.lines(run, flow, 100, at_ns)).split())
+def _said(run: Run, name: str, at_ns: float | None = None) -> str:
+    return " ".join(" ".join(flow_lines.lines(run, name, 100, at_ns)).split())
 
 
-def test_a_flow_that_was_stopped_on_its_own_path_waited(of: Callable[..., Run]) -> None:
-    run = of(_flow("f", "H1->H0", 'start = "40us"'), STORM, _flow("far", "H2->H3"))
+def test_a_flow_that_was_stopped_on_its_own_path_waited() -> None:
+    run = _run(_flow("f", "H1->H0", start="40us"), STORM, _flow("far", "H2->H3"))
     [filled] = {it["cause_id"] for it in run.table("causes").to_pylist() if it["flow_id"] == 1}
     assert filled == 1
     said = _said(run, "f")
@@ -76,20 +48,20 @@ def test_a_flow_that_was_stopped_on_its_own_path_waited(of: Callable[..., Run]) 
     assert _said(run, "far").endswith("waited for no PAUSE, and none was sent for its packets.")
 
 
-def test_who_filled_a_busy_link_is_named(of: Callable[..., Run]) -> None:
-    two = "[switch]\nlossless = [1, 2]\n"
-    low, high = _flow("low", "H1->H0", "priority = 1"), _flow("high", "H2->H0", "priority = 2")
-    run = of(two, low, high, _flow("other", "H2->H3", "priority = 2"))
+def test_who_filled_a_busy_link_is_named() -> None:
+    two = section("[switch]", lossless=[1, 2])
+    low, high = _flow("low", "H1->H0", priority=1), _flow("high", "H2->H0", priority=2)
+    run = _run(two, low, high, _flow("other", "H2->H3", priority=2))
     assert "(Busy link S0->H0, priority 1)" in _said(run, "low")
     assert "high (H2 -> H0) used S0->H0 in priority 2 meanwhile" in _said(run, "high")
     assert "used S0->H0" not in _said(run, "other")
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_acks_that_were_paused_are_named(of: Callable[..., Run], own: bool) -> None:
+def test_acks_that_were_paused_are_named(own: bool) -> None:
     """Those of `a` leave H1, which is paused because of H0."""
-    host = f'[host]\nack_priority = "{"flow" if own else "control"}"\nwindow = "100KB"\n'
-    run = of(host, _flow("f", "H1->H0"), _flow("a", "H2->H1", 'start = "45us"'), STORM)
+    host = section("[host]", ack_priority="flow" if own else "control", window="100KB")
+    run = _run(host, _flow("f", "H1->H0"), _flow("a", "H2->H1", start="45us"), STORM)
     said = _said(run, "a")
     assert ("path of its ACKs, H1->S0 was paused for 3" in said) is own
     assert ("waits of ACKs are not counted" in said) is own

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import unpause
+from scenarios import traffic
 from test_advice import DWRR, POOL, TWO, flow, harm, overload, scheme, single_switch
 from unpause.data.result import Run
 from unpause.explanation import advice, causes
@@ -166,14 +167,7 @@ FIFO = single_switch(
     model("input-queued", 'queues = "fifo"'),
     '[pfc]\nxoff = "50KB"',
     scheme(),
-    """[[traffic]]
-name = "all"
-kind = "poisson"
-from = "H0..H3"
-to = "H4..H7"
-size = "4KB"
-load = 0.7
-""",
+    traffic("poisson", "all", "H0..H3", "H4..H7", size="4KB", load=0.7),
 )
 #: H1 sends to H4 as well, behind frames for H0, which is overloaded.
 BEHIND = single_switch(

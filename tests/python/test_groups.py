@@ -7,38 +7,24 @@ from collections import defaultdict
 import pytest
 
 import unpause
+from scenarios import PFC, flow, scenario
 from unpause.data.fabric import Fabric, Pairs
 
-SCENARIO = """
-duration = "1ms"
+SCENARIO = scenario(
+    {
+        "builder": "dragonfly",
+        "switches_per_group": 2,
+        "hosts_per_switch": 1,
+        "global_links": 2,
+        "host_rate": "100Gbps",
+        "delay": "500ns",
+    },
+    PFC,
+    switch={"balancing": "BALANCING"},
+    probes={"packets": ["*->*"]},
+)
 
-[topology]
-builder = "dragonfly"
-switches_per_group = 2
-hosts_per_switch = 1
-global_links = 2
-host_rate = "100Gbps"
-delay = "500ns"
-
-[switch]
-balancing = "BALANCING"
-
-[probes]
-packets = ["*->*"]
-
-[[scheme]]
-name = "PFC"
-
-"""
-
-FLOW = """
-[[traffic]]
-name = "F{src}-{dst}"
-kind = "flow"
-from = "H{src}"
-to = "H{dst}"
-size = "4KB"
-"""
+FLOW = flow("F{src}-{dst}", "H{src}", "H{dst}", size="4KB")
 
 #: Three receivers of each host, some in its group.
 ENDS = [(src, (src + far) % 10) for src in range(10) for far in (1, 4, 7)]

@@ -12,41 +12,22 @@ from pathlib import Path
 import pytest
 
 import hostile
+from scenarios import PFC, burst, star
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and pipes")
 
 #: Seconds after which a command is taken to wait forever; they need a hundredth.
 _FOR_EVER = 900
 
-SCENARIO = """\
-duration = "1ms"
-seed = 1
-
-[topology]
-builder = "single-switch"
-hosts = 3
-rate = "40Gbps"
-delay = "1us"
-
-[pfc]
-xoff = "20KB"
-
-[probes]
-causes = true
-packets = ["S0->H0"]
-ports = ["S0->H0"]
-interval = "100us"
-
-[[scheme]]
-name = "PFC"
-
-[[traffic]]
-name = "A"
-kind = "burst"
-from = "H1..H2"
-to = "H0"
-size = "100KB"
-"""
+SCENARIO = star(
+    3,
+    PFC,
+    burst("A", "H1..H2", "H0", size="100KB"),
+    rate="40Gbps",
+    seed=1,
+    pfc={"xoff": "20KB"},
+    probes={"causes": True, "packets": ["S0->H0"], "ports": ["S0->H0"], "interval": "100us"},
+)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 
 import unpause
 from conftest import Builder
+from scenarios import CAUSES, PFC, entry, explicit, flow, link, scenario, two_switch
 from unpause import NothingToDraw, Result, figures
 from unpause.commands import explain
 from unpause.explanation import lateness, trees_json
@@ -335,41 +336,22 @@ def test_jobs_are_drawn_only_where_there_are_any(builder: Builder, tmp_path: Pat
     assert figures.save(figures.draw(builder.result(), "job-timeline"), tmp_path, "a").is_file()
 
 
-TWO_INCASTS = """
-duration = "4ms"
-[topology]
-builder = "two-switch"
-left = ["H0", "H1"]
-right = ["R0", "R1", "R2", "B0", "B1", "B2"]
-rate = "100Gbps"
-delay = "1us"
-bottleneck_rate = "100Gbps"
-[pfc]
-xoff = "64KB"
-[probes]
-causes = true
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "first"
-kind = "flow"
-from = ["H1", "B0", "B1", "B2"]
-to = "R1"
-size = "3MB"
-[[traffic]]
-name = "second"
-kind = "flow"
-from = ["H1", "B0", "B1", "B2"]
-to = "R2"
-size = "500KB"
-start = "2ms"
-[[job]]
-name = "job"
-ranks = ["H0", "R0"]
-start = "2ms"
-collective = "send-receive"
-size = "1MB"
-"""
+LEFT, RIGHT = ["H0", "H1"], ["R0", "R1", "R2", "B0", "B1", "B2"]
+
+
+def two_incasts(topology: dict[str, Any], senders: list[str], **start: str) -> str:
+    """An incast at R1, then one at R2, and a message that waits for one of them."""
+    ranks = {"ranks": ["H0", "R0"], **start}
+    return scenario(
+        topology,
+        PFC,
+        flow("first", senders, "R1", size="3MB"),
+        flow("second", senders, "R2", size="500KB", **start),
+        entry("job", name="job", **ranks, collective="send-receive", size="1MB"),
+        duration="4ms",
+        pfc={"xoff": "64KB"},
+        probes=CAUSES,
+    )
 
 
 def delayed(source: str) -> lateness.Delayed:
@@ -381,7 +363,8 @@ def delayed(source: str) -> lateness.Delayed:
 
 def test_the_cause_is_one_of_the_time_of_the_message() -> None:
     """The first incast paused the same links, for longer, and was over a millisecond before."""
-    worst = delayed(TWO_INCASTS)
+    topology = two_switch(LEFT, RIGHT, bottleneck_rate="100Gbps")
+    worst = delayed(two_incasts(topology, ["H1", "B0", "B1", "B2"], start="2ms"))
     assert worst.start_ns >= 2e6
     assert {it.link: it.because for it in worst.paused} == {
         "H0->S0": "incast at S1->R2",
@@ -390,26 +373,11 @@ def test_the_cause_is_one_of_the_time_of_the_message() -> None:
 
 
 def test_of_parallel_links_the_one_paused_longest_is_told() -> None:
-    links = "".join(
-        f'[[topology.link]]\na = "{host}"\nb = "{switch}"\n'
-        for switch, hosts in (("S0", "H0 H1 H2 H3"), ("S1", "R0 R1 R2 B0 B1 B2"))
-        for host in hosts.split()
-    )
-    begin, end = TWO_INCASTS.index("builder"), TWO_INCASTS.index("[pfc]")
-    parallel = f"""
-builder = "explicit"
-hosts = ["H0", "H1", "H2", "H3", "R0", "R1", "R2", "B0", "B1", "B2"]
-switches = ["S0", "S1"]
-rate = "100Gbps"
-delay = "1us"
-{links}
-[[topology.link]]
-a = "S0"
-b = "S1"
-parallel = 2
-"""
-    source = TWO_INCASTS[:begin] + parallel + TWO_INCASTS[end:]
-    source = source.replace('"H1", "B0"', '"H1", "H2", "H3", "B0"').replace('start = "2ms"', "")
+    left = [*LEFT, "H2", "H3"]
+    links = [*(f"{host}-S0" for host in left), *(f"{host}-S1" for host in RIGHT)]
+    parallel = link("S0-S1", parallel=2)
+    topology = explicit([*left, *RIGHT], ["S0", "S1"], *links, parallel)
+    source = two_incasts(topology, ["H1", "H2", "H3", "B0", "B1", "B2"])
     worst = delayed(source)
     lasted = worst.end_ns - worst.start_ns
     told = {it.link: it for it in worst.paused}

@@ -8,30 +8,19 @@ import pytest
 
 import unpause
 from conftest import Builder
+from scenarios import PFC, burst, star
 from unpause.commands import latex
 from unpause.pages import overview
 from unpause.pages.overview import Cell, Overview
 
-SWEPT = """
-title = "Two flows into one port"
-duration = "200us"
-
-[topology]
-builder = "single-switch"
-hosts = 3
-rate = "40Gbps"
-delay = "1us"
-
-[[scheme]]
-name = "PFC"
-
-[[traffic]]
-name = "f"
-kind = "burst"
-from = "H0..H1"
-to = "H2"
-size = "200KB"
-"""
+SWEPT = star(
+    3,
+    PFC,
+    burst("f", "H0..H1", "H2", size="200KB"),
+    rate="40Gbps",
+    title="Two flows into one port",
+    duration="200us",
+)
 
 
 def test_what_latex_reads_as_commands_is_escaped() -> None:

@@ -7,63 +7,31 @@ from pathlib import Path
 import pytest
 
 import unpause
+from scenarios import CAUSES, PFC, explicit, flow, link, scenario
 from unpause.commands import explain
 from unpause.data.fabric import Fabric
 from unpause.explanation import account, advice, causes
 from unpause.explanation.trees import Egress
 
 #: H0 sends to H1, which has a NIC at S1 and one at S2, by 16 flows that share them.
-SCENARIO = """
-duration = "1ms"
-
-[topology]
-builder = "explicit"
-hosts = "H0..H1"
-switches = "S0..S2"
-rate = "10Gbps"
-delay = "1us"
-
-[[topology.link]]
-a = "H0"
-b = "S0"
-rate = "100Gbps"
-
-[[topology.link]]
-a = "S0"
-b = "S1"
-
-[[topology.link]]
-a = "S0"
-b = "S2"
-
-[[topology.link]]
-a = "H1"
-b = "S1"
-
-[[topology.link]]
-a = "H1"
-b = "S2"
-
-[pfc]
-xoff = "40KB"
-
-[[scheme]]
-name = "PFC"
-
-[probes]
-causes = true
-"""
+SCENARIO = scenario(
+    explicit(
+        "H0..H1",
+        "S0..S2",
+        link("H0-S0", rate="100Gbps"),
+        "S0-S1",
+        "S0-S2",
+        "H1-S1",
+        "H1-S2",
+        rate="10Gbps",
+    ),
+    PFC,
+    pfc={"xoff": "40KB"},
+    probes=CAUSES,
+)
 
 FLOWS = "".join(
-    f"""
-[[traffic]]
-name = "f{number}"
-kind = "flow"
-from = "H0"
-to = "H1"
-rate_limit = "500Mbps"
-source_port = {1000 + 131 * number}
-"""
+    flow(f"f{number}", "H0", "H1", rate_limit="500Mbps", source_port=1000 + 131 * number)
     for number in range(16)
 )
 

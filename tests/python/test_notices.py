@@ -16,6 +16,7 @@ import pytest
 
 import unpause
 from conftest import Builder
+from scenarios import PFC, burst, entry, scheme, star
 from unpause.commands import sweep as sweep_command
 from unpause.explanation import notices
 from unpause.sweeps import warned as warned_points
@@ -26,9 +27,9 @@ def warned(run: int, scheme: str, message: str, **more: Any) -> dict[str, Any]:
 
 
 def test_of_one_kind_and_scheme_three_are_shown(builder: Builder) -> None:
-    for scheme in ("PFC", "PCN"):
-        run = builder.run(scheme)
-        builder.manifest["warnings"] += [warned(run, scheme, f"odd {i}") for i in range(4 + run)]
+    for name in ("PFC", "PCN"):
+        run = builder.run(name)
+        builder.manifest["warnings"] += [warned(run, name, f"odd {i}") for i in range(4 + run)]
     builder.manifest["warnings"].append("of an old result")
     found = notices.of_result(builder.result())
     assert found.warnings == [
@@ -45,11 +46,11 @@ def test_a_note_names_the_seeds_and_the_swept_values_by_name(builder: Builder) -
         'values = ["packed", "spread"]\n'
     )
     message = "no PAUSE was sent: no ingress held more than {} KB"
-    for scheme, said in (("HPCC", (0, 1, 3)), ("PFC", (0, 1, 2, 3))):
+    for name, said in (("HPCC", (0, 1, 3)), ("PFC", (0, 1, 2, 3))):
         for number in range(4):
-            run = builder.run(scheme, place=float(number // 2), seed=1 + number % 2)
+            run = builder.run(name, place=float(number // 2), seed=1 + number % 2)
             if number in said:
-                note = warned(run, scheme, message.format(number), note=True)
+                note = warned(run, name, message.format(number), note=True)
                 builder.manifest["warnings"].append(note)
     result = builder.result()
     result._swept_names = {"place": ["packed", "spread"]}
@@ -73,35 +74,16 @@ def test_values_have_units_and_a_remedy_stands_behind(builder: Builder) -> None:
     ]
 
 
-SCENARIO = """
-title = "Headroom that is too small"
-duration = "300us"
-[topology]
-builder = "single-switch"
-hosts = 9
-rate = "100Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "DCQCN"
-congestion_control = "dcqcn"
-[[traffic]]
-name = "incast"
-kind = "burst"
-from = "H1..H8"
-to = "H0"
-size = "100KB"
-interval = "200us"
-jitter = "20us"
-[pfc]
-xoff = "64KB"
-[[sweep]]
-name = "headroom"
-key = "pfc.headroom"
-values = [1, 2, 40]
-unit = "KB"
-"""
+SCENARIO = star(
+    9,
+    PFC,
+    scheme("DCQCN", "dcqcn"),
+    burst("incast", "H1..H8", "H0", size="100KB", interval="200us", jitter="20us"),
+    entry("sweep", name="headroom", key="pfc.headroom", values=[1, 2, 40], unit="KB"),
+    title="Headroom that is too small",
+    duration="300us",
+    pfc={"xoff": "64KB"},
+)
 
 
 def test_the_page_says_what_the_terminal_says(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+import scenarios
 import unpause
+from scenarios import CAUSES, PFC, burst, explicit, flow, link, scheme
 from unpause.commands import explain
 from unpause.data.result import Result, Run
 from unpause.explanation import account, advice, sentences
@@ -18,26 +20,10 @@ FRAME = 1_048
 PAYLOAD = 1_000
 
 
-def star(hosts: int, *parts: str, rate: int = 100, delay: str = "200ns", duration: str) -> str:
+def star(hosts: int, *parts: str, delay: str = "200ns", **settings: Any) -> str:
     """Hosts at one switch."""
-    return f"""
-duration = "{duration}"
-[topology]
-builder = "single-switch"
-hosts = {hosts}
-rate = "{rate}Gbps"
-delay = "{delay}"
-[probes]
-causes = true
-""" + "\n".join(parts)
-
-
-def flow(name: str, source: str, to: str, *keys: str) -> str:
-    table = f'[[traffic]]\nname = "{name}"\nkind = "flow"\nfrom = "{source}"\nto = "{to}"'
-    return "\n".join([table, *keys])
-
-
-PFC = '[[scheme]]\nname = "PFC"'
+    ended = (f"{part}\n" for part in parts)
+    return scenarios.star(hosts, *ended, delay=delay, probes=CAUSES, **settings)
 
 
 def run_of(scenario: str) -> tuple[Result, Run]:
@@ -133,17 +119,14 @@ def test_a_receiver_that_takes_all_is_not_looked_at() -> None:
 
 def long_haul(*parts: str) -> str:
     """100 Gb/s over 40 km, a receiver behind 50 Gb/s."""
-    link = ['{ a = "A", b = "S0" }', '{ a = "S0", b = "S1", delay = "200us" }']
-    link.append('{ a = "B", b = "S1", rate = "50Gbps" }')
-    return "\n".join(
-        [
-            'duration = "20ms"\n[topology]\nbuilder = "explicit"\nhosts = ["A", "B"]',
-            'switches = ["S0", "S1"]\nrate = "100Gbps"\ndelay = "200ns"',
-            f"link = [{', '.join(link)}]",
-            '[host]\nretransmit_timeout = "10ms"\n[probes]\ncauses = true',
-            *parts,
-            flow("t", "A", "B"),
-        ]
+    far, slow = link("S0-S1", delay="200us"), link("B-S1", rate="50Gbps")
+    return scenarios.scenario(
+        explicit(["A", "B"], ["S0", "S1"], "A-S0", far, slow, delay="200ns"),
+        *(f"{part}\n" for part in parts),
+        flow("t", "A", "B"),
+        duration="20ms",
+        host={"retransmit_timeout": "10ms"},
+        probes=CAUSES,
     )
 
 
@@ -178,7 +161,7 @@ def test_the_key_of_the_headroom_of_a_rate_is_named() -> None:
 def test_which_of_four_priorities_are_paused_where_120_meet_100() -> None:
     sends = [("H1", 3), ("H1", 0), ("H2", 4), ("H2", 1)]
     flows = [
-        flow(f"p{priority}", host, "H0", f"priority = {priority}", 'rate_limit = "30Gbps"')
+        flow(f"p{priority}", host, "H0", priority=priority, rate_limit="30Gbps")
         for host, priority in sends
     ]
     turns = '[switch.scheduler]\nkind = "dwrr"\nweights = { 0 = 1, 1 = 1, 3 = 1, 4 = 1 }'
@@ -213,8 +196,8 @@ def test_two_writers_into_one_port_with_and_without_pfc(lossless: str) -> None:
         f'[switch]\nlossless = [{lossless}]\nlossy_queue = "200KB"',
         '[host]\nretransmit_timeout = "4194us"',
         PFC,
-        flow("write", "H1..H2", "H0", "record = true"),
-        rate=25,
+        flow("write", "H1..H2", "H0", record=True),
+        rate="25Gbps",
         delay="500ns",
         duration="20ms",
     )
@@ -232,39 +215,25 @@ def test_two_writers_into_one_port_with_and_without_pfc(lossless: str) -> None:
         assert "did not converge to fair shares" in sentence(result)
 
 
-BURST = """
-duration = "{duration}"
-[topology]
-builder = "explicit"
-hosts = ["in", "out"]
-switches = ["S0"]
-rate = "100Gbps"
-delay = "500ns"
-link = [{{ a = "in", b = "S0" }}, {{ a = "out", b = "S0", rate = "10Gbps" }}]
-[switch]
-lossless = [{lossless}]
-lossy_queue = "300KB"
-[host]
-retransmit_timeout = "1s"
-[[scheme]]
-name = "RoCE"
-[[traffic]]
-name = "burst"
-kind = "burst"
-from = "in"
-to = "out"
-size = "1MB"
-"""
+def one_burst(duration: str, lossless: list[int]) -> str:
+    return scenarios.scenario(
+        explicit(["in", "out"], ["S0"], "in-S0", link("out-S0", rate="10Gbps"), delay="500ns"),
+        scheme("RoCE"),
+        burst("burst", "in", "out", size="1MB"),
+        duration=duration,
+        switch={"lossless": lossless, "lossy_queue": "300KB"},
+        host={"retransmit_timeout": "1s"},
+    )
 
 
 def test_what_a_burst_loses_at_a_slower_port() -> None:
     # 1000 frames come in 83.84 us, in which 10 Gb/s send 100 of them and 300 KB wait. The first gap
     # reaches the receiver behind 240 us of queue: at 200 us nothing has been sent again.
-    _, run = run_of(BURST.format(duration="200us", lossless=""))
+    _, run = run_of(one_burst("200us", lossless=[]))
     lost = 1_000 - 100 - 300_000 / FRAME
     assert port(run, "S0", "out")["dropped_packets"] == pytest.approx(lost, abs=2)
     # With PFC all of them pass at 10 Gb/s: 1000 x 838.4 ns, the first over 100 Gb/s, two links.
-    result, run = run_of(BURST.format(duration="2ms", lossless="3"))
+    result, run = run_of(one_burst("2ms", lossless=[3]))
     [done] = rows(run, "flows")
     assert done["fct_ns"] == pytest.approx(1_000 * 838.4 + 83.84 + 2 * 500)
     assert "dropped" not in sentence(result)
@@ -279,8 +248,8 @@ def test_a_lossy_class_takes_what_a_lossless_one_leaves() -> None:
         '[switch]\nlossy_queue = "2MB"',
         '[switch.scheduler]\nkind = "dwrr"\nweights = { 0 = 1, 3 = 1 }',
         f'{PFC}\ncongestion_control = "dcqcn"\ntcp = "cubic"\n{dcqcn}',
-        flow("storage", "H1..H4", "H0", "priority = 3"),
-        flow("tcp", "H5..H8", "H0", "priority = 0", 'transport = "tcp"'),
+        flow("storage", "H1..H4", "H0", priority=3),
+        flow("tcp", "H5..H8", "H0", priority=0, transport="tcp"),
         delay="500ns",
         duration="20ms",
     )
@@ -293,26 +262,14 @@ def test_a_lossy_class_takes_what_a_lossless_one_leaves() -> None:
 
 
 def test_how_long_eight_targets_take_to_answer_one_initiator() -> None:
-    slow = '{ a = "H0", b = "S0", rate = "25Gbps" }'
-    links = ", ".join([slow, *(f'{{ a = "H{host}", b = "S0" }}' for host in range(1, 9))])
-    scenario = f"""
-duration = "2ms"
-[topology]
-builder = "explicit"
-hosts = "H0..H8"
-switches = ["S0"]
-rate = "100Gbps"
-delay = "500ns"
-link = [{links}]
-{PFC}
-[[traffic]]
-name = "read"
-kind = "burst"
-from = "H1..H8"
-to = "H0"
-size = "128KB"
-{flow("bystander", "H2", "H3")}
-"""
+    links = [link("H0-S0", rate="25Gbps"), *(f"H{host}-S0" for host in range(1, 9))]
+    scenario = scenarios.scenario(
+        explicit("H0..H8", ["S0"], *links, delay="500ns"),
+        PFC,
+        burst("read", "H1..H8", "H0", size="128KB"),
+        flow("bystander", "H2", "H3"),
+        duration="2ms",
+    )
     result, run = run_of(scenario)
     # 8 x 128 frames at 25 Gb/s: 343.4 us; two links and the first frame of 100 Gb/s come before.
     last = max(row["fct_ns"] for row in rows(run, "flows", traffic="read"))
@@ -331,7 +288,7 @@ def test_a_lossless_incast_beside_a_longer_lossy_queue() -> None:
         '[switch]\nlossy_queue = "2MB"',
         '[pfc]\nxoff = "100KB"',
         PFC,
-        flow("lossy", "H3..H5", "H1", "priority = 0"),
+        flow("lossy", "H3..H5", "H1", priority=0),
         flow("lossless", "H6..H7", "H0"),
         duration="2ms",
     )
@@ -348,23 +305,15 @@ def test_a_lossless_incast_beside_a_longer_lossy_queue() -> None:
 
 
 def test_a_slow_receiver_and_what_is_left_to_a_flow_beside_it() -> None:
-    links = ['{ a = "A", b = "S0" }', '{ a = "B", b = "S0" }', '{ a = "S0", b = "S1" }']
-    links += ['{ a = "slow", b = "S1", rate = "25Gbps" }', '{ a = "fast", b = "S1" }']
-    scenario = f"""
-duration = "10ms"
-[topology]
-builder = "explicit"
-hosts = ["A", "B", "slow", "fast"]
-switches = ["S0", "S1"]
-rate = "100Gbps"
-delay = "500ns"
-link = [{", ".join(links)}]
-[probes]
-causes = true
-{PFC}
-{flow("to-slow", "A", "slow")}
-{flow("to-fast", "B", "fast")}
-"""
+    links = ["A-S0", "B-S0", "S0-S1", link("slow-S1", rate="25Gbps"), "fast-S1"]
+    scenario = scenarios.scenario(
+        explicit(["A", "B", "slow", "fast"], ["S0", "S1"], *links, delay="500ns"),
+        PFC,
+        flow("to-slow", "A", "slow"),
+        flow("to-fast", "B", "fast"),
+        duration="10ms",
+        probes=CAUSES,
+    )
     result, run = run_of(scenario)
     # A and B take turns at S0->S1: to-fast gets as much as to-slow, 25 Gb/s where 75 are left.
     for name in ("to-slow", "to-fast"):
@@ -384,8 +333,8 @@ def test_a_lossy_queue_that_takes_the_memory_of_a_lossless_one() -> None:
         '[host]\nretransmit_timeout = "500us"',
         '[pfc]\nheadroom = "20KB"\ndynamic_shift = 0',
         PFC,
-        flow("lossy", "H3..H5", "H1", "priority = 0"),
-        flow("lossless", "H6..H7", "H0", 'start = "500us"'),
+        flow("lossy", "H3..H5", "H1", priority=0),
+        flow("lossless", "H6..H7", "H0", start="500us"),
         duration="2ms",
     )
     result, run = run_of(scenario)
@@ -415,7 +364,7 @@ def test_paused_and_carried_are_all_of_the_time(rate: int, taken: int, keys: str
     receiver = f'[slow_receiver]\nhosts = "H0"\ndrain_rate = "{taken}Gbps"\nstart = "0s"'
     head, _, more = keys.partition("[slow_receiver]")
     long = flow("t", "H1", "H0")
-    scenario = star(2, head, receiver + more, PFC, long, rate=rate, duration="10ms")
+    scenario = star(2, head, receiver + more, PFC, long, rate=f"{rate}Gbps", duration="10ms")
     result, run = run_of(scenario)
     out = port(run, "S0", "H0")
     carried = gbps(out["tx_bytes"], 10e6) / rate

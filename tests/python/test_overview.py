@@ -13,6 +13,7 @@ import pytest
 
 import unpause
 from conftest import Builder
+from scenarios import PFC, burst, flow, leaf_spine, scenario, scheme, star, two_switch
 from unpause import schema
 from unpause.commands import report
 from unpause.data import series
@@ -22,54 +23,18 @@ from unpause.pages.overview import Overview
 from unpause.sweeps import recorded
 from unpause.sweeps.grouped import Runs
 
-SCENARIO = """
-title = "A burst beside a long flow"
-duration = "3ms"
-
-[topology]
-builder = "two-switch"
-left = ["H0", "H1"]
-right = ["R0", "R1", "H2..H9"]
-rate = "40Gbps"
-delay = "1us"
-
-[pfc]
-xoff = "100KB"
-
-[[scheme]]
-name = "PFC"
-set = { "traffic.F0.rate_limit" = "10Gbps", "traffic.F1.rate_limit" = "10Gbps" }
-
-[[scheme]]
-name = "PFC+PCN"
-congestion_control = "pcn"
-
-[[traffic]]
-name = "F0"
-kind = "flow"
-from = "H0"
-to = "TO"
-watch = true
-
-[[traffic]]
-name = "F1"
-kind = "flow"
-from = "H1"
-to = "R1"
-
-[[traffic]]
-name = "burst"
-kind = "burst"
-from = "H2..H9"
-to = "R1"
-size = "250KB"
-start = "1ms"
-controlled = false
-
-[probes]
-interval = "10us"
-causes = true
-"""
+SCENARIO = scenario(
+    two_switch(["H0", "H1"], ["R0", "R1", "H2..H9"], rate="40Gbps"),
+    scheme("PFC", set={"traffic.F0.rate_limit": "10Gbps", "traffic.F1.rate_limit": "10Gbps"}),
+    scheme("PFC+PCN", "pcn"),
+    flow("F0", "H0", "TO", watch=True),
+    flow("F1", "H1", "R1"),
+    burst("burst", "H2..H9", "R1", size="250KB", start="1ms", controlled=False),
+    title="A burst beside a long flow",
+    duration="3ms",
+    pfc={"xoff": "100KB"},
+    probes={"interval": "10us", "causes": True},
+)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +51,8 @@ def cells(found: Overview, head: str) -> list[str]:
 def test_columns_are_those_of_the_tables(innocent: unpause.Result) -> None:
     found = overview.of_result(innocent)
     assert found.names == [("PFC",), ("PFC+PCN",)]
-    for row, (scheme,) in enumerate(found.names):
-        runs = innocent.runs_of(scheme)
+    for row, (name,) in enumerate(found.names):
+        runs = innocent.runs_of(name)
         first = runs[0]
         victims = first.table("victims")
         hurt = len(pc.unique(victims.column("flow_id")))
@@ -279,46 +244,20 @@ def test_a_slowdown_of_those_that_ended_is_not_the_best() -> None:
     assert found_marks(all_done, one_done, head="slowdown p99") == ["-", ""]
 
 
-LOSSY = """
-duration = "2ms"
-[topology]
-builder = "leaf-spine"
-leaves = 2
-spines = 1
-hosts_per_leaf = 6
-host_rate = "100Gbps"
-fabric_rate = "100Gbps"
-delay = "500ns"
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "NSCC"
-congestion_control = "nscc"
-loss_recovery = "selective-repeat"
-[scheme.set]
-"switch.lossless" = []
-"switch.lossy_queue" = "100KB"
-"switch.trimming.size" = "64B"
-[[traffic]]
-name = "one"
-kind = "flow"
-from = "H0"
-to = "H6"
-size = "10MB"
-[[traffic]]
-name = "two"
-kind = "flow"
-from = "H1"
-to = "H7"
-size = "10MB"
-[[traffic]]
-name = "burst"
-kind = "burst"
-from = "H3..H5"
-to = "H2"
-size = "450KB"
-start = "500us"
-"""
+LOSSY = scenario(
+    leaf_spine(2, 1, 6, fabric_rate="100Gbps", delay="500ns"),
+    PFC,
+    scheme(
+        "NSCC",
+        "nscc",
+        loss_recovery="selective-repeat",
+        set={"switch.lossless": [], "switch.lossy_queue": "100KB", "switch.trimming.size": "64B"},
+    ),
+    flow("one", "H0", "H6", size="10MB"),
+    flow("two", "H1", "H7", size="10MB"),
+    burst("burst", "H3..H5", "H2", size="450KB", start="500us"),
+    duration="2ms",
+)
 
 
 def test_trimmed_packets_and_those_sent_again_are_in_the_table_and_the_sentence() -> None:
@@ -343,11 +282,11 @@ def test_the_link_of_the_table_is_that_to_the_receiver_of_the_burst() -> None:
 
 
 def test_a_longest_queue_that_moves_with_the_seed_is_told_once(builder: Builder) -> None:
-    for scheme in ("PFC", "PCN"):
+    for name in ("PFC", "PCN"):
         for seed, peer in ((1, "H1"), (2, "H2")):
-            run = builder.run(scheme)
+            run = builder.run(name)
             builder.rows["runs"][run]["seed"] = seed
-            builder.add("ports", run=run, scheme=scheme, node="S0", peer=peer, priority=3,
+            builder.add("ports", run=run, scheme=name, node="S0", peer=peer, priority=3,
                         rate_bps=40_000_000_000, max_queue_bytes=1_000_000)  # fmt: skip
     legend = overview.of_result(builder.result()).legend
     assert legend.startswith("Longest queue: at S0->H1 or S0->H2.")
@@ -382,19 +321,7 @@ def test_names_are_escaped_in_html(builder: Builder) -> None:
 
 
 def test_utilisation_says_that_some_runs_had_no_congested_link() -> None:
-    source = """
-duration = "1ms"
-topology = { builder = "single-switch", hosts = 6, rate = "100Gbps", delay = "1us" }
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "f"
-kind = "burst"
-from = "H1..H5"
-to = "H0"
-size = "20KB"
-jitter = "JITTER"
-"""
+    source = star(6, PFC, burst("f", "H1..H5", "H0", size="20KB", jitter="JITTER"))
     for jitter, partly in (("10us", True), ("0s", False)):
         text = source.replace("JITTER", jitter)
         table = unpause.sweep(text, {"seed": [1, 2, 3]}, progress=False)

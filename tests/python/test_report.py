@@ -18,6 +18,7 @@ import pytest
 
 import unpause
 from conftest import MS, Builder, sweep
+from scenarios import PFC, flow, star
 from unpause import figures
 from unpause.commands import report
 from unpause.figures import pause
@@ -197,28 +198,14 @@ def test_main_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "no manifest.json" in capsys.readouterr().err
 
 
-PRIORITIES = """
-duration = "2ms"
-[topology]
-builder = "single-switch"
-hosts = 3
-rate = "10Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "large"
-kind = "flow"
-from = "H0..H1"
-to = "H2"
-size = "100KB"
-[[traffic]]
-name = "small"
-kind = "flow"
-from = "H0"
-to = "H2"
-size = "5KB"
-"""
+PRIORITIES = star(
+    3,
+    PFC,
+    flow("large", "H0..H1", "H2", size="100KB"),
+    flow("small", "H0", "H2", size="5KB"),
+    rate="10Gbps",
+    duration="2ms",
+)
 
 
 def test_priorities_have_rows_of_their_own_where_there_are_several() -> None:

@@ -10,46 +10,22 @@ from pathlib import Path
 import pytest
 
 import unpause
+from scenarios import PCN, entry, flow, star
 from unpause import figures
 from unpause.claims import claim as claims
 from unpause.commands import reproduce
 
-SMALL = """
-title = "Two flows into one port"
-source = "nobody, Fig. 1"
-duration = "1ms"
-
-[topology]
-builder = "single-switch"
-hosts = 3
-rate = "40Gbps"
-delay = "1us"
-
-[[scheme]]
-name = "PCN"
-congestion_control = "pcn"
-
-[[traffic]]
-name = "f"
-kind = "flow"
-from = "H0..H1"
-to = "H2"
-record = true
-
-[probes]
-interval = "10us"
-ports = ["S0->H2"]
-
-[[sweep]]
-name = "xoff_kb"
-key = "pfc.xoff"
-unit = "KB"
-values = [64, 128, 256]
-
-[report]
-figures = ["pcn-f5"]
-claims = ["PCN-F5"]
-"""
+SMALL = star(
+    3,
+    PCN,
+    flow("f", "H0..H1", "H2", record=True),
+    entry("sweep", name="xoff_kb", key="pfc.xoff", unit="KB", values=[64, 128, 256]),
+    rate="40Gbps",
+    title="Two flows into one port",
+    source="nobody, Fig. 1",
+    probes={"interval": "10us", "ports": ["S0->H2"]},
+    report={"figures": ["pcn-f5"], "claims": ["PCN-F5"]},
+)
 
 
 def test_every_experiment_is_valid_in_both_versions() -> None:

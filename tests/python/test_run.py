@@ -14,44 +14,21 @@ import pyarrow as pa
 import pytest
 
 import unpause
+from scenarios import PCN, PFC, flow, star
 from unpause import ScenarioError, schema
 
 ROOT = Path(__file__).parents[2]
 
-SMALL = """
-title = "Two flows into one port"
-duration = "1ms"
-
-[topology]
-builder = "single-switch"
-hosts = 3
-rate = "40Gbps"
-delay = "1us"
-
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "PCN"
-congestion_control = "pcn"
-
-[[traffic]]
-name = "f"
-kind = "flow"
-from = "H0"
-to = "H2"
-size = "200KB"
-record = true
-[[traffic]]
-name = "g"
-kind = "flow"
-from = "H1"
-to = "H2"
-size = "200KB"
-
-[probes]
-interval = "10us"
-ports = ["S0->H2"]
-"""
+SMALL = star(
+    3,
+    PFC,
+    PCN,
+    flow("f", "H0", "H2", size="200KB", record=True),
+    flow("g", "H1", "H2", size="200KB"),
+    rate="40Gbps",
+    title="Two flows into one port",
+    probes={"interval": "10us", "ports": ["S0->H2"]},
+)
 
 # An hour of line rate: no test waits for its end.
 LONG = SMALL.replace("1ms", "400s").replace('size = "200KB"\n', "")
@@ -135,7 +112,7 @@ def test_shipped_scenarios_are_valid() -> None:
 
 def test_mistake_in_a_scenario_has_a_place() -> None:
     with pytest.raises(ScenarioError) as raised:
-        unpause.validate(SMALL.replace("duration", "durration"))
+        unpause.validate("\n\n" + SMALL.replace("duration", "durration"))
     error = raised.value
     assert (error.file, error.line) == ("<string>", 3)
     assert "durration" in error.message

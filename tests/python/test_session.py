@@ -8,28 +8,20 @@ from pathlib import Path
 import pytest
 
 import unpause
+from scenarios import CAUSES, PFC, star
 from unpause import schema
 from unpause.commands import explain
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-FABRIC = """
-duration = "10ms"
-[topology]
-builder = "single-switch"
-hosts = 4
-rate = "100Gbps"
-delay = "1us"
-[host]
-ack_every = 100000
-[probes]
-causes = true
-[pfc]
-xoff = "20KB"
-xon = "15KB"
-[[scheme]]
-name = "PFC"
-"""
+FABRIC = star(
+    4,
+    PFC,
+    duration="10ms",
+    host={"ack_every": 100000},
+    probes=CAUSES,
+    pfc={"xoff": "20KB", "xon": "15KB"},
+)
 
 
 def test_completions_are_told_in_order() -> None:

@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import unpause
+from scenarios import CAUSES, burst, entry, scheme, star
 from unpause.commands import explain
 from unpause.explanation import account, advice
 
-ONE_SENDER = """
-seed = 1
-duration = "1ms"
-[topology]
-builder = "single-switch"
-hosts = 4
-rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-[pfc]
-xoff = "50KB"
-[[override]]
-{where}
-max_rate = "10Gbps"
-[[scheme]]
-name = "x"
-[[traffic]]
-name = "f"
-kind = "flow"
-from = "H1"
-to = "H0"
-size = "500KB"
-"""
+
+def _sent(where: dict[str, Any], *senders: str) -> str:
+    flow = burst("f", list(senders) or "H1", "H0", size="500KB")
+    own = entry("override", **where, max_rate="10Gbps")
+    return star(4, own, scheme("x"), flow, seed=1, probes=CAUSES, pfc={"xoff": "50KB"})
+
+
 #: All of these are S0->H0, priority 3.
 WHERE = [
-    'ports = "S0->H0"',
-    'ports = ["S0->H3", "S0->H0..H1"]\npriorities = [3]',
-    'ports = "S*->H*"',
-    'switches = "S0"',
-    "priorities = [2, 3]",
+    {"ports": "S0->H0"},
+    {"ports": ["S0->H3", "S0->H0..H1"], "priorities": [3]},
+    {"ports": "S*->H*"},
+    {"switches": "S0"},
+    {"priorities": [2, 3]},
 ]
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_max_rate_is_named_where_it_fills_a_link(where: str) -> None:
-    source = ONE_SENDER.format(where=where)
+def test_max_rate_is_named_where_it_fills_a_link(where: dict[str, Any]) -> None:
+    source = _sent(where)
     result = unpause.run(source, progress=False)
     [run] = result.runs_of("x")
     [tree] = account.trees(run)
@@ -60,9 +46,8 @@ def test_max_rate_is_named_where_it_fills_a_link(where: str) -> None:
 
 
 def test_another_port_of_that_rate_is_not_named() -> None:
-    elsewhere = ONE_SENDER.format(where='ports = "S0->H2..H3"')
-    burst = elsewhere.replace('from = "H1"', 'from = "H1..H3"').replace('"flow"', '"burst"')
-    result = unpause.run(burst, progress=False)
+    source = _sent({"ports": "S0->H2..H3"}, "H1", "H2", "H3")
+    result = unpause.run(source, progress=False)
     text = "\n".join(explain.lines(result, result.runs_of("x"), 100, None))
     assert "1. Incast at S0->H0, 100 Gb/s: " in text
     assert "max_rate" not in text

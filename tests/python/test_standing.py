@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import unpause
+from scenarios import CAUSES, PFC, burst, flow, leaf_spine, scenario
 from unpause.commands import explain
 from unpause.data.result import Result
 from unpause.explanation import account, causes, trees_json
@@ -15,43 +16,16 @@ from unpause.explanation.trees import Egress, Tree
 ROOT = Path(__file__).resolve().parents[2]
 
 # H0 sends to H6 at the rate of H6's link all the time. Three more hosts send to it until 0.9 ms.
-BURST = """
-duration = "4ms"
-[topology]
-builder = "leaf-spine"
-leaves = 2
-spines = 1
-hosts_per_leaf = 6
-host_rate = "100Gbps"
-fabric_rate = "400Gbps"
-delay = "500ns"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "long"
-kind = "flow"
-from = "H0"
-to = "H6"
-[[traffic]]
-name = "bystander"
-kind = "flow"
-from = "H1"
-to = "H7"
-[[traffic]]
-name = "other"
-kind = "flow"
-from = "H2"
-to = "H8"
-[[traffic]]
-name = "burst"
-kind = "burst"
-from = "H9..H11"
-to = "H6"
-size = "1MB"
-start = "500us"
-[probes]
-causes = true
-"""
+BURST = scenario(
+    leaf_spine(2, 1, 6, fabric_rate="400Gbps", delay="500ns"),
+    PFC,
+    flow("long", "H0", "H6"),
+    flow("bystander", "H1", "H7"),
+    flow("other", "H2", "H8"),
+    burst("burst", "H9..H11", "H6", size="1MB", start="500us"),
+    duration="4ms",
+    probes=CAUSES,
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,54 +7,30 @@ from pathlib import Path
 import pytest
 
 import unpause
+from scenarios import CAUSES, flow, scenario, scheme, two_switch
 from unpause.commands import explain
 from unpause.explanation import causes
 from unpause.explanation.advice import of_run
 
 #: The NIC of H2 takes nothing from 100 us to 500 us. H0 and H1 send to it, and to H3.
-SCENARIO = """
-duration = "1ms"
-
-[topology]
-builder = "two-switch"
-left = "H0..H1"
-right = "H2..H3"
-rate = "10Gbps"
-delay = "1us"
-
-[host]
-retransmit_timeout = "300us"
-
-[slow_receiver]
-hosts = "H2"
-start = "100us"
-stop = "500us"
-xoff = "20KB"
-
-[pfc]
-pause_time = "20us"
-xoff = "40KB"
-
-[[scheme]]
-name = "no watchdog"
-
-[[scheme]]
-name = "at hosts"
-[scheme.set]
-"switch.watchdog.ports" = "hosts"
-"switch.watchdog.detection_time" = "100us"
-"switch.watchdog.restoration_time" = "100us"
-"switch.watchdog.poll_interval" = "50us"
-
-[[traffic]]
-name = "t"
-kind = "flow"
-from = "H0..H1"
-to = ["H2", "H3"]
-
-[probes]
-causes = true
-"""
+SCENARIO = scenario(
+    two_switch("H0..H1", "H2..H3", rate="10Gbps"),
+    scheme("no watchdog"),
+    scheme(
+        "at hosts",
+        set={
+            "switch.watchdog.ports": "hosts",
+            "switch.watchdog.detection_time": "100us",
+            "switch.watchdog.restoration_time": "100us",
+            "switch.watchdog.poll_interval": "50us",
+        },
+    ),
+    flow("t", "H0..H1", ["H2", "H3"]),
+    host={"retransmit_timeout": "300us"},
+    slow_receiver={"hosts": "H2", "start": "100us", "stop": "500us", "xoff": "20KB"},
+    pfc={"pause_time": "20us", "xoff": "40KB"},
+    probes=CAUSES,
+)
 
 
 def test_a_storm_is_told_with_its_victims(

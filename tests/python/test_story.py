@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import unpause
 from conftest import MS, Builder
+from scenarios import PFC, burst, entry, flow, leaf_spine, scenario, scheme, star, two_switch
 from unpause.data.fabric import Fabric, Pairs, Port
 from unpause.explanation import sentences, story, victims
 from unpause.text import time
@@ -189,10 +191,10 @@ def test_flows_that_were_even_all_the_time_are_so_from_the_start(builder: Builde
     for name in ("H0->S0", "H1->S0", "H2->S1", "S0->S1", "S1->R0", "S1->R1"):
         link(builder, run, name)
     time = np.arange(0, 10.001, 0.05)
-    for flow in (0, 1, 2):
-        src, dst = ("H2", "R1") if flow == 2 else (f"H{flow}", "R0")
-        builder.flow(run, f"F{flow}", src=src, dst=dst, start_ns=0.0)
-        builder.flow_rates(run, f"F{flow}", time, np.full(len(time), 20.0), flow_id=flow)
+    for number in (0, 1, 2):
+        src, dst = ("H2", "R1") if number == 2 else (f"H{number}", "R0")
+        builder.flow(run, f"F{number}", src=src, dst=dst, start_ns=0.0)
+        builder.flow_rates(run, f"F{number}", time, np.full(len(time), 20.0), flow_id=number)
     said = sentences.of_run(story.tell(builder.only_run()))
     assert "; 2 of the 3 recorded flows shared their link fairly from the start (Jain" in said
 
@@ -203,11 +205,11 @@ def test_a_recorded_flow_that_has_ended_has_no_share_any_more(builder: Builder) 
     for name in ("H0->S0", "H1->S0", "H2->S0", "S0->R0"):
         link(builder, run, name)
     time = np.arange(0, 10.001, 0.05)
-    for flow, (until, gbps) in enumerate(((10, 10.0), (10, 20.0), (4, 10.0))):
+    for number, (until, gbps) in enumerate(((10, 10.0), (10, 20.0), (4, 10.0))):
         more = {"size_bytes": 5_000_000, "fct_ns": 4 * MS} if until < 10 else {}
-        builder.flow(run, f"F{flow}", src=f"H{flow}", start_ns=0.0, **more)
+        builder.flow(run, f"F{number}", src=f"H{number}", start_ns=0.0, **more)
         own = time[time <= until]
-        builder.flow_rates(run, f"F{flow}", own, np.full(len(own), gbps), flow_id=flow)
+        builder.flow_rates(run, f"F{number}", own, np.full(len(own), gbps), flow_id=number)
     # Jain's index of 10 and 20 is 30^2 / (2 (10^2 + 20^2)) = 0.9.
     said = sentences.of_run(story.tell(builder.only_run()))
     assert (
@@ -235,38 +237,16 @@ def test_shares_that_never_become_even(builder: Builder) -> None:
     assert "did not converge to fair shares of their link within 7.00 ms" in sentences.of_run(told)
 
 
-SCENARIO = """
-title = "A burst to one host, and a flow past it"
-duration = "2ms"
-[topology]
-builder = "two-switch"
-left = ["A", "B"]
-right = ["C", "D", "E1..E4"]
-rate = "40Gbps"
-delay = "1us"
-[pfc]
-xoff = "64KB"
-[[scheme]]
-name = "PFC"
-set = { "traffic.past.rate_limit" = "10Gbps", "traffic.into.rate_limit" = "20Gbps" }
-[[traffic]]
-name = "past"
-kind = "flow"
-from = "A"
-to = "C"
-[[traffic]]
-name = "into"
-kind = "flow"
-from = "B"
-to = "D"
-size = "1MB"
-[[traffic]]
-name = "burst"
-kind = "burst"
-from = "E1..E4"
-to = "D"
-size = "500KB"
-"""
+SCENARIO = scenario(
+    two_switch(["A", "B"], ["C", "D", "E1..E4"], rate="40Gbps"),
+    scheme("PFC", set={"traffic.past.rate_limit": "10Gbps", "traffic.into.rate_limit": "20Gbps"}),
+    flow("past", "A", "C"),
+    flow("into", "B", "D", size="1MB"),
+    burst("burst", "E1..E4", "D", size="500KB"),
+    title="A burst to one host, and a flow past it",
+    duration="2ms",
+    pfc={"xoff": "64KB"},
+)
 
 
 def test_of_a_run_that_is_simulated() -> None:
@@ -355,24 +335,15 @@ def test_short_times_keep_three_digits(ns: float, text: str) -> None:
 
 
 def test_flows_without_a_size_are_not_said_to_be_done() -> None:
-    scenario = """
-duration = "500us"
-topology = { builder = "single-switch", hosts = 3, rate = "10Gbps", delay = "500ns" }
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "short"
-kind = "flow"
-from = "H0"
-to = "H2"
-size = "10KB"
-[[sweep]]
-name = "repetition"
-key = "seed"
-from = 1
-to = 2
-step = 1
-"""
+    scenario = star(
+        3,
+        PFC,
+        flow("short", "H0", "H2", size="10KB"),
+        entry("sweep", name="repetition", key="seed", from_=1, to=2, step=1),
+        rate="10Gbps",
+        delay="500ns",
+        duration="500us",
+    )
     endless = '[[traffic]]\nname = "long"\nkind = "flow"\nfrom = "H1"\nto = "H2"\n'
     for text, said in (
         (scenario, "per seed: no PAUSE; the flow was done 10.2 us after its start"),
@@ -382,25 +353,9 @@ step = 1
         assert said in sentence
 
 
-ONE_SWITCH = """
-duration = "1ms"
-topology = { builder = "single-switch", hosts = 6, rate = "100Gbps", delay = "1us" }
-[[scheme]]
-name = "PFC"
-"""
+ONE_SWITCH = star(6, PFC)
 
-INCAST = """
-[[traffic]]
-name = "incast"
-kind = "burst"
-from = "H1..H3"
-to = "H0"
-size = "300KB"
-"""
-
-
-def entry(name: str, keys: str) -> str:
-    return f'[[traffic]]\nname = "{name}"\nkind = "flow"\n{keys}\n'
+INCAST = burst("incast", "H1..H3", "H0", size="300KB")
 
 
 def said_of(source: str) -> str:
@@ -431,65 +386,43 @@ def test_goodput_is_of_the_time_in_which_flows_send(keys: str, flows: str) -> No
 
 
 def test_flows_with_different_settings_are_not_called_identical() -> None:
-    two = 'from = "H{}"\nto = "H0"\nsize = "1MB"\n'
-    same = ONE_SWITCH + entry("both", 'from = ["H1", "H2"]\nto = "H0"\nsize = "1MB"')
-    for more in ("", 'rate_limit = "10Gbps"', "priority = 4", 'extra_delay = "90us"'):
-        text = ONE_SWITCH + entry("a", two.format(1)) + entry("b", two.format(2) + more)
-        assert "identical" not in said_of(text)
+    same = ONE_SWITCH + flow("both", ["H1", "H2"], "H0", size="1MB")
+    for more in ({}, {"rate_limit": "10Gbps"}, {"priority": 4}, {"extra_delay": "90us"}):
+        two = flow("a", "H1", "H0", size="1MB"), flow("b", "H2", "H0", size="1MB", **more)
+        assert "identical" not in said_of(star(6, PFC, *two))
     assert "identical" not in said_of(same)
     # A NIC with half of the rate, and a flow that is alike.
-    held = '[[event]]\nat = "0s"\nlink = "H2-S0"\nkind = "rate"\nrate = "20Gbps"\n'
+    held = entry("event", at="0s", link="H2-S0", kind="rate", rate="20Gbps")
     assert "among 2 identical flows the slowest took " in said_of(same + held)
 
 
 def test_flows_with_limits_are_not_said_to_share_unfairly() -> None:
-    probes = '[probes]\ninterval = "10us"\n'
-    flow = 'from = "H{}"\nto = "H0"\nrecord = true\n'
-    for more in ('rate_limit = "10Gbps"', 'offered = "10Gbps"', "priority = 5"):
-        text = ONE_SWITCH + probes + entry("a", flow.format(1)) + entry("b", flow.format(2) + more)
-        assert "fair" not in said_of(text)
-    text = ONE_SWITCH + probes + entry("a", flow.format(1)) + entry("b", flow.format(2))
-    assert "the 2 recorded flows shared their link fairly from the start" in said_of(text)
+    def beside(**more: Any) -> str:
+        flows = flow("a", "H1", "H0", record=True), flow("b", "H2", "H0", record=True, **more)
+        return said_of(star(6, PFC, *flows, probes={"interval": "10us"}))
+
+    for more in ({"rate_limit": "10Gbps"}, {"offered": "10Gbps"}, {"priority": 5}):
+        assert "fair" not in beside(**more)
+    assert "the 2 recorded flows shared their link fairly from the start" in beside()
 
 
-REROUTE = """
-duration = "1ms"
-[topology]
-builder = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 3
-host_rate = "100Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "into"
-kind = "flow"
-from = ["H0", "H1"]
-to = ["H3", "H4"]
-[[traffic]]
-name = "back"
-kind = "flow"
-from = "H5"
-to = "H2"
-"""
+REROUTE = scenario(
+    leaf_spine(2, 2, 3), PFC, flow("into", ["H0", "H1"], ["H3", "H4"]), flow("back", "H5", "H2")
+)
 
 
 def test_after_a_reroute_no_flow_is_said_to_avoid_a_link() -> None:
     said = said_of(REROUTE)
     assert "while flows that may use it were active" in said
     assert "use that link" in said
-    down = '[[event]]\nat = "100us"\nlink = "leaf0-spine0"\nkind = "down"\n'
+    down = entry("event", at="100us", link="leaf0-spine0", kind="down")
     assert "use that link" not in said_of(REROUTE + down)
 
 
 def test_pauses_of_several_priorities_are_not_added_up() -> None:
-    storm = '[[event]]\nkind = "pause-storm"\nnode = "H0"\nat = "0s"\n'
-    flows = entry("a", 'from = "H1"\nto = "H0"\npriority = 3')
-    flows += entry("b", 'from = "H2"\nto = "H0"\npriority = 4')
-    both = ONE_SWITCH.replace("[[scheme]]", "switch = { lossless = [3, 4] }\n[[scheme]]")
-    said = said_of(both + storm + flows)
+    storm = entry("event", kind="pause-storm", node="H0", at="0s")
+    flows = flow("a", "H1", "H0", priority=3), flow("b", "H2", "H0", priority=4)
+    said = said_of(star(6, PFC, storm, *flows, switch={"lossless": [3, 4]}))
     assert said.startswith("the NIC of H0 paused S0 for up to 999 us (2 PAUSEs), S0 paused H1 for ")
-    alone = ONE_SWITCH + storm + entry("a", 'from = "H1"\nto = "H0"')
+    alone = ONE_SWITCH + storm + flow("a", "H1", "H0")
     assert said_of(alone).startswith("the NIC of H0 paused S0 for 999 us (")

@@ -17,39 +17,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import unpause
+from scenarios import PCN, PFC, flow, star, traffic
 from unpause import schema
 from unpause.commands import sweep as sweep_command
 from unpause.sweeps import axes, recorded
 
-SCENARIO = """
-title = "Two hosts into one port"
-duration = "300us"
-
-[topology]
-builder = "single-switch"
-hosts = 3
-rate = "40Gbps"
-delay = "1us"
-
-[[scheme]]
-name = "PFC"
-[[scheme]]
-name = "PCN"
-congestion_control = "pcn"
-
-[[traffic]]
-name = "long"
-kind = "flow"
-from = "H0"
-to = "H2"
-[[traffic]]
-name = "short"
-kind = "poisson"
-from = "H0..H1"
-to = "H2"
-size = "20KB"
-load = 0.3
-"""
+SCENARIO = star(
+    3,
+    PFC,
+    PCN,
+    flow("long", "H0", "H2"),
+    traffic("poisson", "short", "H0..H1", "H2", size="20KB", load=0.3),
+    rate="40Gbps",
+    title="Two hosts into one port",
+    duration="300us",
+)
 
 VARY = {"pfc.xoff": ["64KB", "0.128MB"], "seed": "1..3"}
 

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import unpause
+from scenarios import PFC, entry, star
 from unpause.pages import overview
 from unpause.sweeps.grouped import Runs
 
-SCENARIO = """
-title = "Four jobs"
-duration = "1ms"
-[topology]
-builder = "single-switch"
-hosts = 10
-rate = "100Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[job]]
-name = "first"
-ranks = 4
-iterations = 2
-collective = "all-reduce"
-size = "1MB"
-"""
+SCENARIO = star(
+    10,
+    PFC,
+    entry("job", name="first", ranks=4, iterations=2, collective="all-reduce", size="1MB"),
+    title="Four jobs",
+)
 
 
 def test_a_sweep_has_what_jobs_measured() -> None:

@@ -2,87 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import unpause
+from scenarios import CAUSES, burst, entry, explicit, flow, scenario, scheme, star
 from unpause.commands import explain
 from unpause.data.result import Result
 from unpause.explanation import account, sentences, story
 from unpause.pages import overview
 
+CREDITS = star(
+    5,
+    scheme("x"),
+    burst("a", "{senders}", "H0", size="300KB"),
+    flow("v", "H1", "H4", size="300KB"),
+    seed=1,
+    link={"flow_control": "cbfc"},
+)
+
+
 #: H1 is paused because of H0; `a` leads to it, and its ACKs leave by that link.
-SCENARIO = """
-seed = 1
-duration = "1ms"
-[topology]
-builder = "single-switch"
-hosts = 4
-rate = "100Gbps"
-delay = "1us"
-[host]
-window = "100KB"
-{host}
-[pfc]
-xoff = "50KB"
-[probes]
-causes = {causes}
-[[scheme]]
-name = "x"
-[[traffic]]
-name = "f"
-kind = "flow"
-from = "H1"
-to = "H0"
-size = "1MB"
-[[traffic]]
-name = "a"
-kind = "flow"
-from = "H2"
-to = "{to}"
-size = "1MB"
-[[event]]
-kind = "pause-storm"
-node = "H0"
-at = "50us"
-until = "400us"
-"""
-CREDITS = """
-seed = 1
-duration = "1ms"
-[topology]
-builder = "single-switch"
-hosts = 5
-rate = "100Gbps"
-delay = "1us"
-[link]
-flow_control = "cbfc"
-[[scheme]]
-name = "x"
-[[traffic]]
-name = "a"
-kind = "burst"
-from = "{senders}"
-to = "H0"
-size = "300KB"
-[[traffic]]
-name = "v"
-kind = "flow"
-from = "H1"
-to = "H4"
-size = "300KB"
-"""
-
-
-def _run(ack_priority: str, to: str = "H1", causes: bool = True) -> Result:
-    text = SCENARIO.format(
-        host=f'ack_priority = "{ack_priority}"', to=to, causes=str(causes).lower()
+def _run(ack_priority: str, to: str = "H1", size: str = "1MB", **probes: bool) -> Result:
+    text = star(
+        4,
+        scheme("x"),
+        flow("f", "H1", "H0", size=size),
+        flow("a", "H2", to, size=size),
+        entry("event", kind="pause-storm", node="H0", at="50us", until="400us"),
+        seed=1,
+        duration="3ms" if size == "4MB" else "1ms",
+        host={"window": "100KB", "ack_priority": ack_priority},
+        pfc={"xoff": "50KB"},
+        probes=CAUSES | probes,
     )
     return unpause.run(text, progress=False)
 
 
 def test_the_count_is_open_without_a_record_of_pauses() -> None:
-    text = SCENARIO.format(host='ack_priority = "flow"', to="H1", causes="true\npauses = false")
-    result = unpause.run(text, progress=False)
+    result = _run("flow", pauses=False)
     assert not result.tables["pauses"].num_rows
     assert _victims(result) == "?"
 
@@ -95,8 +54,8 @@ def _victims(result: Result) -> str:
 @pytest.mark.parametrize("causes", [True, False])
 def test_paused_acks_leave_the_count_open(causes: bool) -> None:
     result = _run("flow", causes=causes)
-    flow = next(it for it in result.flows.to_pylist() if it["traffic"] == "a")
-    assert flow["slowdown"] > 2
+    [slowdown] = [it["slowdown"] for it in result.flows.to_pylist() if it["traffic"] == "a"]
+    assert slowdown > 2
     [told] = story.of_result(result)["x"]
     assert told.maybe_more
     assert "no victim" not in sentences.of_run(told, None)
@@ -123,9 +82,7 @@ def test_the_count_is_complete_where_no_acks_were_paused(ack_priority: str, to: 
 
 def test_acks_in_a_queue_are_not_bytes_of_their_receiver() -> None:
     """ACKs of `f` wait at the port to H1, which sends `f` and receives `a`."""
-    text = SCENARIO.format(host='ack_priority = "flow"', to="H1", causes="true")
-    result = unpause.run(text.replace("1MB", "4MB"), duration="3ms", progress=False)
-    [run] = result.runs_of("x")
+    [run] = _run("flow", size="4MB").runs_of("x")
     shares = {it.traffic: it for tree in account.trees(run) for it in tree.culprits}
     assert shares["ACKs of f"].sources == ("H0",)
     assert all(it.sources != ("H1",) for tree in account.trees(run) for it in tree.culprits)
@@ -141,54 +98,29 @@ def test_credits_leave_the_count_open() -> None:
     assert _victims(calm) == "0"
 
 
-SPRAYED = """
-seed = 1
-duration = "1ms"
-[topology]
-builder = "explicit"
-hosts = ["A", "B", "C"]
-switches = ["S", "T"]
-rate = "100Gbps"
-delay = "1us"
-{links}
-[host]
-{spraying}
-[pfc]
-xoff = "64KB"
-[probes]
-causes = true
-[[scheme]]
-name = "x"
-loss_recovery = "selective-repeat"
-[[traffic]]
-name = "v"
-kind = "flow"
-from = "A"
-to = "B"
-[[traffic]]
-name = "other"
-kind = "flow"
-from = "A"
-to = "C"
-size = "5MB"
-[[event]]
-kind = "pause-storm"
-link = "{storm}->S"
-at = "100us"
-until = "600us"
-"""
-
-
 @pytest.mark.parametrize(
-    ("spraying", "storm", "complete"),
-    [('spraying = "oblivious"', "C", False), ('spraying = "oblivious"', "B", False),
-     ('ack_every = 4', "A", True)],
-)  # fmt: skip
-def test_sprayed_flows_may_have_lost_a_nic(spraying: str, storm: str, complete: bool) -> None:
-    links = "".join(
-        f'[[topology.link]]\na = "{host}"\nb = "{switch}"\n' for host in "ABC" for switch in "ST"
+    ("host", "storm", "complete"),
+    [
+        ({"spraying": "oblivious"}, "C", False),
+        ({"spraying": "oblivious"}, "B", False),
+        ({"ack_every": 4}, "A", True),
+    ],
+)
+def test_sprayed_flows_may_have_lost_a_nic(
+    host: dict[str, Any], storm: str, complete: bool
+) -> None:
+    links = [f"{end}-{switch}" for end in "ABC" for switch in "ST"]
+    text = scenario(
+        explicit(["A", "B", "C"], ["S", "T"], *links),
+        scheme("x", loss_recovery="selective-repeat"),
+        flow("v", "A", "B"),
+        flow("other", "A", "C", size="5MB"),
+        entry("event", kind="pause-storm", link=f"{storm}->S", at="100us", until="600us"),
+        seed=1,
+        host=host,
+        pfc={"xoff": "64KB"},
+        probes=CAUSES,
     )
-    text = SPRAYED.format(links=links, spraying=spraying, storm=storm)
     result = unpause.run(text, progress=False)
     [[told]] = story.of_result(result).values()
     assert told.maybe_more == (not complete)

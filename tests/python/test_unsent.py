@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import unpause
+from scenarios import CAUSES, entry, flow, scheme, star
 from unpause.text import size
 
-SCENARIO = """
-seed = 1
-duration = "3ms"
-[topology]
-builder = "single-switch"
-hosts = 4
-rate = "100Gbps"
-delay = "1us"
-[probes]
-causes = true
-[pfc]
-xoff = "50KB"
-[[scheme]]
-name = "x"
-congestion_control = "{law}"
-[[traffic]]
-name = "f"
-kind = "flow"
-from = "H1"
-to = "H0"
-transport = "roce"
-[[traffic]]
-name = "g"
-kind = "flow"
-from = "H1"
-to = "H2"
-{keys}
-[[event]]
-kind = "pause-storm"
-node = "H0"
-at = "50us"
-until = "2ms"
-"""
 #: Keys of the victim, and what it can send at most: 100 kB and headers, and 1 Gb/s for 2 ms.
 CASES = [
-    ("none", 'size = "100KB"\nstart = "49us"', 108_000),
-    ("none", 'offered = "1Gbps"', 250_000),
-    ("none", 'offered = "1Gbps"\ntransport = "udp"', 250_000),
-    ("dctcp", 'size = "100KB"\nstart = "40us"\ntransport = "tcp"', 108_000),
+    ("none", {"size": "100KB", "start": "49us"}, 108_000),
+    ("none", {"offered": "1Gbps"}, 250_000),
+    ("none", {"offered": "1Gbps", "transport": "udp"}, 250_000),
+    ("dctcp", {"size": "100KB", "start": "40us", "transport": "tcp"}, 108_000),
 ]
 
 
 @pytest.mark.parametrize(("law", "keys", "most"), CASES)
-def test_no_more_is_unsent_than_the_flow_could_have_sent(law: str, keys: str, most: int) -> None:
-    result = unpause.run(SCENARIO.format(law=law, keys=keys), progress=False)
+def test_no_more_is_unsent_than_the_flow_could_have_sent(
+    law: str, keys: dict[str, Any], most: int
+) -> None:
+    text = star(
+        4,
+        scheme("x", law),
+        flow("f", "H1", "H0", transport="roce"),
+        flow("g", "H1", "H2", **keys),
+        entry("event", kind="pause-storm", node="H0", at="50us", until="2ms"),
+        seed=1,
+        duration="3ms",
+        probes=CAUSES,
+        pfc={"xoff": "50KB"},
+    )
+    result = unpause.run(text, progress=False)
     of_name = {it["flow_id"]: it["traffic"] for it in result.flows.to_pylist()}
     [victim] = [it for it in result.victims.to_pylist() if of_name[it["flow_id"]] == "g"]
     assert victim["waited_ns"] > 1_500_000
