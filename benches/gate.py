@@ -96,8 +96,13 @@ def provide_valgrind():
 
 
 def build():
-    """Compiles the benchmarks."""
-    command = ["cargo", "build", "--release", "--quiet", "--package", "unpause-bench"]
+    """Compiles the benchmarks.
+
+    Together with the extension module, whose dependencies then have the features that they have in
+    `make install`: Cargo compiles the engine once for both.
+    """
+    command = ["cargo", "build", "--release", "--quiet"]
+    command += ["--package", "unpause-bench", "--package", "unpause-python"]
     subprocess.run(command, check=True, cwd=ROOT)
     target = os.environ.get("CARGO_TARGET_DIR", ROOT / "target")
     return Path(target) / "release" / "unpause-bench"
