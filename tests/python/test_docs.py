@@ -145,7 +145,7 @@ def test_claims_lists_every_metric() -> None:
     head = ["| metric | unit | `args` | what |", "|---|---|---|---|"]
     rows = []
     for name, m in sorted(metrics.METRICS.items()):
-        of = {"run": "", "seeds": "All seeds. ", "model": "No run. "}[m.scope]
+        of = {"run": "", "model": "No run. "}.get(m.scope, "All seeds. ")
         keys = _keys(m.function, 0 if m.scope == "model" else 1)
         rows.append(f"| `{name}` | {m.unit or '-'} | {keys} | {of}{_text(m.function)} |")
     _made("metrics", head + rows)

@@ -62,6 +62,9 @@ def judged(builder: Builder, folder: Path, check: str) -> Claim:
         (2.0, "× QCN at outputs", "2 times that of QCN at outputs"),
         (0.7, "-", "0.7"),
         (math.inf, "ms", "never within the run"),
+        # A ratio to 0 is no time.
+        (math.inf, "", "infinite"),
+        (math.inf, "-", "infinite"),
         (None, "ms", "—"),
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 from conftest import MS, Builder
 from unpause import figures, metrics
 from unpause.data.series import Unavailable
-from unpause.metrics.deadlock import wilson
 
 
 def workload(builder: Builder, scheme: str = "PFC+PCN") -> int:
@@ -144,17 +143,6 @@ def test_share_of_deadlocked_runs(builder: Builder) -> None:
     blind.run("PCN")
     with pytest.raises(Unavailable, match="did not look"):
         metrics.deadlocked_share([blind.only_run()])
-
-
-def test_wilson_interval_has_its_published_values() -> None:
-    # Newcombe, Statistics in Medicine 17, 1998, table I, method 3.
-    for successes, trials, low, high in (
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ):
-        assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
 
 
 def test_figures_14_17_20_and_21_are_drawn(builder: Builder, tmp_path: Path) -> None:

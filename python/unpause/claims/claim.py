@@ -6,9 +6,9 @@ numbers, or their ratios to another scheme's (``over``). Where a scheme ran with
 median counts; ratios are between runs with the same seed. docs/claims.md has the rule: a claim is
 *reproduced* if all its checks hold, *order reproduced* if numbers differ but the order of the
 schemes is the paper's beyond a margin and with every seed, *not judged* if something random ran
-with fewer than three seeds, *not evaluated* if the result lacks what a check needs, and *not
-reproduced* otherwise. Where a limit is ours (``assumed``), the claim says what it would be at half
-and at twice that limit.
+with too few seeds, or if their spread hides what is claimed, *not evaluated* if the result lacks
+what a check needs, and *not reproduced* otherwise. Where a limit is ours (``assumed``), the claim
+says what it would be at half and at twice that limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unpause.claims import measuring, wording
+from unpause.claims import counted, effects, measuring, wording
 from unpause.claims.judges import JUDGEMENTS, LEAST_SEEDS, Check, Numbers, Verdict
 from unpause.claims.stated import ClaimsError, Stated, files, read
 from unpause.claims.wording import labelled, listed, named, quantity
@@ -48,7 +48,7 @@ class Finding:
 
     Attributes:
         measured: By scheme the median of the seeds.
-        spread: By scheme the smallest and the largest of the seeds.
+        spread: By scheme the smallest and the largest of the seeds, of a share its 95 % interval.
         seeds: By scheme how many runs had what is measured, and how many there were; only where
             some had not.
         verdict: What became of the check.
@@ -208,10 +208,17 @@ def _judge(result: Result | None, stated: Stated, other_reading: bool) -> Claim:
         verdict,
         _counted(stated, other_reading),
         " ".join(sentences),
-        stated.note if verdict in (Verdict.ORDER, Verdict.NOT_REPRODUCED) else "",
+        stated.note if _has_reason(verdict, findings) else "",
         _decided_by_us(stated.checks, findings, verdict),
         findings,
     )
+
+
+def _has_reason(verdict: Verdict, findings: Sequence[Finding]) -> bool:
+    """Whether a note explains the verdict: not where it is for too few seeds only."""
+    if verdict is Verdict.NOT_JUDGED:
+        return not any(finding.by_these for finding in findings)
+    return verdict in (Verdict.ORDER, Verdict.NOT_REPRODUCED)
 
 
 def _labels(checks: Sequence[Check]) -> list[str]:
@@ -262,12 +269,14 @@ def find(result: Result | None, check: Check) -> Finding:
     if missing:
         verdict, why = Verdict.NOT_EVALUATED, " ".join(dict.fromkeys(missing))
     else:
-        judge = JUDGEMENTS[check.judge]
+        judge = counted.judge if check.metric.scope == "share" else JUDGEMENTS[check.judge]
         verdict, why = judge(check, values)
         few = _too_few(result, values)
         if few:
             by_these, verdict = verdict, Verdict.NOT_JUDGED
             why = f"{few} With it alone: {by_these.value}. {why}"
+        elif lost := effects.lost(result, check, values):
+            verdict, why = Verdict.NOT_JUDGED, f"{why} {lost}"
         elif check.assumed:
             at_half, at_twice = (judge(check.at(t), values)[0] for t in (0.5, 2))
         why = " ".join([why, *(_had(s, v) for s, v in values.items() if v.lacking)])
@@ -281,7 +290,7 @@ def find(result: Result | None, check: Check) -> Finding:
         check.judge,
         measuring.limits(check, measured),
         measured,
-        {s: v.ends for s, v in values.items() if len(v.by_seed) > 1},
+        {s: v.ends for s, v in values.items() if len(v.by_seed) > 1 or v.count},
         check.tolerance if check.judge == "expect" else check.slack or None,
         verdict,
         why,

@@ -14,6 +14,8 @@ import numpy as np
 from unpause.claims.wording import listed, number, quantity
 from unpause.metrics import Metric
 from unpause.metrics.sweep import Sweep
+from unpause.statistics.counting import Count, fisher
+from unpause.statistics.intervals import CONFIDENCE
 
 #: Runs with different seeds that a verdict needs where anything is random.
 LEAST_SEEDS = 3
@@ -46,6 +48,7 @@ class Check:
         tolerance: Of an expected number, relative.
         slack: Of a bound, relative; 0 unless the bound is the paper's number.
         margin: By how much numbers must differ to have an order, relative.
+        of: Of how many runs the paper's share is; 0 if unknown, or if it is none.
     """
 
     metric: Metric
@@ -61,6 +64,7 @@ class Check:
     assumed: str = ""
     slack: float = 0.0
     margin: float = MARGIN
+    of: int = 0
 
     def at(self, times: float) -> Check:
         """This check with `times` its limit; or, if that is assumed "to 1", what it lacks to 1."""
@@ -89,6 +93,26 @@ class Check:
             self.judge in ("at_least", "at_most") and bool(self.over) and float(self.limit) == 1
         )
 
+    def limit_of(self, scheme: str) -> float:
+        """The number that a scheme's is compared with, unless that is another scheme's."""
+        return float(self.limit[scheme] if self.judge == "expect" else self.limit)
+
+    def effect(self, scheme: str) -> float:
+        """The small difference that it claims of a ratio, relative; 0 if it claims none.
+
+        A bound such as "at most 1.02 times" claims that there is none.
+        """
+        is_order = self.only_order or self.judge not in ("expect", "at_least", "at_most")
+        if is_order or self.metric.scope != "run" or (self.sweep and self.sweep.best):
+            return 0.0
+        limit = self.limit_of(scheme)
+        if self.sweep and self.sweep.pick == "spread":
+            return limit if limit < self.margin else 0.0
+        is_ratio = self.over or (self.sweep and self.sweep.against is not None)
+        claims = self.judge == "expect" or (limit > 1 if self.judge == "at_least" else limit < 1)
+        effect = abs(limit - 1)
+        return effect if is_ratio and claims and effect < self.margin else 0.0
+
     @property
     def allowed(self) -> float:
         """How far beyond its bound a number may lie.
@@ -110,6 +134,7 @@ class Numbers:
             number is of all runs together, or of a model.
         seeds: With how many seeds the scheme ran; 0 for a model.
         interval: 95 % interval of a number that is of all runs together.
+        count: Of a share of runs how many of how many.
         lacking: Why the other seeds have no number.
     """
 
@@ -117,6 +142,12 @@ class Numbers:
     seeds: int
     interval: Callable[[], tuple[float, float]] | None = None
     lacking: str = field(default="", compare=False)
+    count: Count | None = None
+
+    @classmethod
+    def of_count(cls, count: Count) -> Numbers:
+        """A share of runs, each with a seed of its own."""
+        return cls({0: count.share}, count.runs, lambda: count.interval, count=count)
 
     @property
     def median(self) -> float:
@@ -137,6 +168,9 @@ def in_order(low: Numbers, high: Numbers, margin: float) -> str:
         return "the order is not the same"
     if high.median < (1 + margin) * low.median:
         return f"they differ by less than {margin * 100:g} %"
+    if low.count and high.count:
+        p = fisher(low.count, high.count)
+        return "" if p <= 1 - CONFIDENCE else f"chance does that, too (Fisher's test: p = {p:.2g})"
     # Numbers of all runs together, or of different seeds, are not compared seed by seed.
     paired = low.by_seed.keys() == high.by_seed.keys() and not (low.interval or high.interval)
     if paired:
@@ -163,7 +197,7 @@ def _judge_expect(check: Check, values: Mapping[str, Numbers]) -> tuple[Verdict,
     sentence = f"{found}, more than {percent} off."
     if check.over:
         return _order_of_ratios(check, {s: theirs[s] for s in off}, values, sentence)
-    return _order_of_numbers(check, theirs, values, sentence)
+    return order_of_numbers(check, theirs, values, sentence)
 
 
 def _tolerated(check: Check, limit: float) -> float:
@@ -171,7 +205,7 @@ def _tolerated(check: Check, limit: float) -> float:
     return check.tolerance * abs(limit) * (1 + 1e-12)
 
 
-def _order_of_numbers(
+def order_of_numbers(
     check: Check, theirs: Mapping[str, float], values: Mapping[str, Numbers], sentence: str
 ) -> tuple[Verdict, str]:
     """The order holds if each two that the paper has apart are in its order here."""

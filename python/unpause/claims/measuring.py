@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from unpause.claims.judges import Check, Numbers
 from unpause.data.schemes import canonical
 from unpause.data.series import Unavailable
 from unpause.metrics.sweep import Sweep
+from unpause.statistics.counting import as_often
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,10 @@ def measure(runs: Runs | None, check: Check, scheme: str) -> Numbers:
         raise Unavailable(f"{check.metric.name} needs a result.")
     of_scheme = runs.runs_of(scheme_named(runs, scheme))
     seeds = {run.row["seed"] for run in of_scheme}
+    if check.metric.scope == "share":
+        once = list({_place(run): run for run in of_scheme}.values())
+        share = float(check.metric.function(once, **check.args))
+        return replace(Numbers.of_count(as_often(share, len(once))), seeds=len(seeds))
     if check.metric.scope == "seeds":
         function = partial(check.metric.function, **check.args)
         interval = partial(_resampled, of_scheme, function) if len(seeds) > 1 else None
@@ -57,6 +62,11 @@ def measure(runs: Runs | None, check: Check, scheme: str) -> Numbers:
         some = f" {len(found)} of {len(seeds)} runs have it." if found else ""
         raise Unavailable(lacking + some)
     return Numbers(found, len(seeds), lacking=lacking)
+
+
+def _place(run: Run) -> tuple[Any, ...]:
+    """The seed and the swept values of a run: with the same ones it is the same run again."""
+    return (run.row["seed"], *(run.row[axis] for axis in run.result.axes))
 
 
 def _of_seeds(runs: Runs, check: Check, scheme: str) -> tuple[dict[int, float], str]:
@@ -111,6 +121,20 @@ def _plain(runs: Runs, check: Check, scheme: str) -> tuple[dict[int, float], str
     return values, lacking
 
 
+def spreads(runs: Runs, check: Check, scheme: str) -> list[list[float]]:
+    """The numbers behind a ratio of `check`, by seed: of each of those that it is made of."""
+    plain = replace(check, over="", among=())
+    sweep = check.sweep
+    if sweep and sweep.pick == "spread":
+        parts = [(scheme, replace(sweep, pick="mean"))]
+    elif sweep and sweep.against is not None:
+        parts = [(scheme, replace(sweep, at=at, against=None)) for at in (sweep.at, sweep.against)]
+    else:
+        parts = [(name, sweep) for name in (scheme, check.over) if name]
+    every = (_plain(runs, replace(plain, sweep=part), name)[0] for name, part in parts)
+    return [list(found.values()) for found in every]
+
+
 def _ratio(check: Check, scheme: str, value: float, other: float) -> float:
     """A ratio to nothing is no factor; it says an order, and that a bound above is broken."""
     name = check.metric.name
@@ -152,7 +176,7 @@ def scheme_named(runs: Runs, name: str) -> str:
 def limits(check: Check, measured: Mapping[str, float | None]) -> dict[str, float | None]:
     """By scheme the number that it is compared with."""
     if check.judge == "expect":
-        return {s: float(check.limit[s]) for s in check.schemes}
+        return {s: check.limit_of(s) for s in check.schemes}
     if check.judge in ("above_scheme", "below_scheme"):
         return {s: measured.get(check.limit) for s in check.schemes}
     return {s: float(check.limit) for s in check.schemes}

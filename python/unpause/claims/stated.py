@@ -11,7 +11,7 @@ from typing import Any
 
 from unpause import papers
 from unpause.claims.judges import MARGIN, Check
-from unpause.metrics import METRICS
+from unpause.metrics import METRICS, Metric
 from unpause.metrics.sweep import Sweep
 from unpause.text import nearest
 
@@ -53,7 +53,7 @@ class Stated:
 _JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
 _CLAIM_KEYS = {"id", "kind", "text", "check", "note", "other_reading", "tried"}
 _CHECK_KEYS = {
-    *("metric", "args", "among", "sweep", "schemes", "tolerance", "label", "over", "assumed"),
+    *("metric", "args", "among", "sweep", "schemes", "tolerance", "label", "over", "assumed", "of"),
     *_JUDGES,
 }
 _TRIED_KEYS = {"experiment", "schemes", "args"}
@@ -211,7 +211,7 @@ def _read_check(
             inspect.signature(metric.function).bind(*measured, **{**args, **each})
     except TypeError as error:
         raise ClaimsError(f"{where}: {name}: {error}") from error
-    if metric.scope == "seeds" and "over" in data:
+    if metric.scope in ("seeds", "share") and "over" in data:
         raise ClaimsError(f"{where}: {name} is of all seeds: it has no ratio (`over`) by seed")
     if metric.scope != "run" and "sweep" in data:
         raise ClaimsError(f"{where}: {name} is not of one run: it cannot be taken over a sweep")
@@ -240,7 +240,19 @@ def _read_check(
         assumed,
         slack=tolerance if papers_own and judge in ("at_least", "at_most") else 0.0,
         margin=tolerances["margin"],
+        of=_runs_of_paper(data, metric, judge, f"{where}: {name}"),
     )
+
+
+def _runs_of_paper(data: Mapping[str, Any], metric: Metric, judge: str, where: str) -> int:
+    """The number of runs of which the paper states a share; 0 if the file does not say."""
+    runs = data.get("of", 0)
+    if "of" in data:
+        if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
+            raise ClaimsError(f"{where}: of is a number of runs, from 1, found {runs!r}")
+        if metric.scope != "share" or judge in ("above_scheme", "below_scheme"):
+            raise ClaimsError(f"{where}: of goes with a share of runs that the paper states")
+    return runs
 
 
 def _judge_of(data: Mapping[str, Any], where: str) -> str:

@@ -12,6 +12,10 @@ _COUNTED = {
 }
 
 
+# An infinite number of these means that it did not end.
+_TIMES = {"ns", "us", "ms", "s", "RTT", "loops", "periods"}
+
+
 def number(value: float) -> str:
     """Three significant digits, all of them from 1000 on, without an exponent if readable."""
     if math.isinf(value):
@@ -27,7 +31,9 @@ def quantity(value: float | None, unit: str) -> str:
         return "—"
     if math.isinf(value):
         of = unit.removeprefix("× ")
-        return f"more than the 0 of {named(of)}" if of != unit else "never within the run"
+        if of != unit:
+            return f"more than the 0 of {named(of)}"
+        return "never within the run" if unit in _TIMES else "infinite"
     return f"{number(value)} {unit_text(unit, value)}".rstrip()
 
 

@@ -12,12 +12,12 @@ from unpause.data.result import Result
 from unpause.data.series import Unavailable
 from unpause.figures.registry import kind
 from unpause.figures.style import NothingToDraw, legend, note
-from unpause.metrics.deadlock import wilson
+from unpause.statistics.counting import as_often
 
 
 @kind("deadlocks")
 def draw(result: Result, paper: Mapping[str, int], paper_runs: int) -> Figure:
-    """Share of deadlocked runs of each scheme, with Wilson's 95 % interval.
+    """Share of deadlocked runs of each scheme, with its exact 95 % interval.
 
     Beside it the paper's: `paper` has its deadlocked runs by scheme, of `paper_runs`.
     """
@@ -33,12 +33,11 @@ def draw(result: Result, paper: Mapping[str, int], paper_runs: int) -> Figure:
             share = metrics.deadlocked_share(runs)
         except Unavailable as error:
             raise NothingToDraw(str(error)) from error
-        count = round(share * len(runs))
-        low, high = wilson(count, len(runs))
-        # Rounding may put an end of the interval a hair inside the share.
-        error = [[max(0.0, share - low) * 100], [max(0.0, high - share) * 100]]
+        count = as_often(share, len(runs))
+        low, high = count.interval
+        error = [[(share - low) * 100], [(high - share) * 100]]
         ax.errorbar([share * 100], [y], xerr=error, color=colour[base], marker="o", capsize=2)
-        ax.text(1.02, y, f"{count} of {len(runs)}", va="center", transform=ax.get_yaxis_transform())
+        ax.text(1.02, y, str(count), va="center", transform=ax.get_yaxis_transform())
         if name in paper:
             ax.plot(
                 [paper[name] * 100 / paper_runs],
@@ -55,5 +54,5 @@ def draw(result: Result, paper: Mapping[str, int], paper_runs: int) -> Figure:
     ax.grid(axis="y", visible=False)
     ax.set_xlabel("deadlocked runs (%)")
     legend(figure, ax)
-    note(figure, "Bars: Wilson's 95 % interval.")
+    note(figure, "Bars: exact 95 % interval (Clopper-Pearson).")
     return figure

@@ -6,7 +6,8 @@ found in :data:`METRICS`, and as ``unpause.metrics.NAME``.
 
 A metric of scope ``run`` takes one :class:`~unpause.data.result.Run`; a claim's ``sweep`` takes it
 over the runs of a sweep (:mod:`unpause.metrics.sweep`). One of scope ``seeds`` takes the runs of a
-scheme with every seed; one of scope ``model`` is computed from a mechanism or a model alone.
+scheme with every seed; one of scope ``share``, too, and answers in which share of them something
+is so; one of scope ``model`` is computed from a mechanism or a model alone.
 Further arguments stand in the claims file. A metric answers with a number in the unit given to
 ``metric``; infinity means "not before the run ended". It raises
 :class:`~unpause.data.series.Unavailable` where the result lacks what it needs.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: What a metric takes, see :mod:`unpause.metrics`.
-Scope = Literal["run", "seeds", "model"]
+Scope = Literal["run", "seeds", "share", "model"]
 
 
 @dataclass(frozen=True)

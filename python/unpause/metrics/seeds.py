@@ -53,7 +53,7 @@ def largest_change_percent(
     return 100 * max(changes)
 
 
-@metric("", "seeds")
+@metric("", "share")
 def fairer_share(runs: list[Run], than: str, flows: list[str], window_ms: Sequence[float]) -> float:
     """Share of the runs in which Jain's index of `flows` is higher than under scheme `than`.
 

@@ -15,7 +15,7 @@ _TINY = 1e-300
 
 def below(degrees: float, t: float) -> float:
     """The probability of a value of at most `t`."""
-    tail = _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2
+    tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2
     return tail if t < 0 else 1 - tail
 
 
@@ -36,8 +36,8 @@ def quantile(degrees: float, probability: float) -> float:
             high = middle
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function."""
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function: at `x` the beta distribution's probability."""
     if x <= 0:
         return 0.0
     if x >= 1:
