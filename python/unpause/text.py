@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -13,6 +14,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     by_letters = {it.lower(): it for it in known}
     near = difflib.get_close_matches(name.lower(), by_letters, n=1)
     return f"; did you mean {by_letters[near[0]]!r}?" if near else ""
+
+
+def beside(missing: Path) -> str:
+    """The name beside a missing file or directory that may be meant, as :func:`nearest`."""
+    try:
+        names = [it.name for it in missing.parent.iterdir() if not it.name.startswith(".")]
+    except OSError:
+        return ""
+    return nearest(missing.name, names)
 
 
 def time(ns: float) -> str:
@@ -62,6 +72,11 @@ def plural(number: float, noun: str) -> str:
 def were(number: float) -> str:
     """The verb after :func:`plural`: one packet was lost, others were."""
     return "was" if number == 1 else "were"
+
+
+def are(number: float) -> str:
+    """The verb after :func:`plural`: one is left out, others are."""
+    return "is" if number == 1 else "are"
 
 
 def span(values: Sequence[float], write: Callable[[float], str]) -> str:

@@ -171,9 +171,9 @@ def test_a_result_that_does_not_say_why(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_bad_questions(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for options, answer in (
-        (["--flow", "F9"], "no flow 'F9'; entries are"),
+        (["--flow", "F9"], "no flow 'F9' (known: "),
         (["--port", "H0->S9"], "H0->S9 sent nothing; H0 sends by H0->S0"),
-        (["--scheme", "PFQ"], "no scheme 'PFQ'; there are PFC, PFC+PCN"),
+        (["--scheme", "PFQ"], "no scheme 'PFQ'; did you mean 'PFC'? (known: PFC, PFC+PCN)"),
         (["--at", "soon"], "--at 'soon' is not a time such as 3.2ms"),
         (["--at", "1s"], "--at 1.00 s is after the end of the run, "),
         (["--port", "S1-"], "hint: quote it: to the shell, > means a file to write to"),

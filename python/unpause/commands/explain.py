@@ -28,11 +28,11 @@ from unpause.explanation import (
     shaped,
     trees_json,
 )
-from unpause.explanation.tree_lines import count, culprits, indented, of_tree, sure, when
+from unpause.explanation.tree_lines import culprits, indented, of_tree, sure, when
 from unpause.explanation.trees import Egress, Stop, Tree
 from unpause.pages import textual
 from unpause.pages.summary import Summary
-from unpause.text import rate, time
+from unpause.text import nearest, plural, rate, time
 
 _MOST_TREES = 3
 
@@ -66,7 +66,9 @@ def the_runs(result: Result, scheme: str | None = None) -> list[Run]:
         ResultError: there is no such scheme.
     """
     if scheme is not None and scheme not in result.schemes:
-        raise ResultError(f"no scheme {scheme!r}; there are {', '.join(result.schemes)}")
+        names = ", ".join(result.schemes)
+        near = nearest(scheme, result.schemes)
+        raise ResultError(f"no scheme {scheme!r}{near} (known: {names})")
     wanted = [scheme] if scheme is not None else result.schemes
     return [result.runs_of(name)[0] for name in wanted]
 
@@ -93,7 +95,7 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
         rest = trees[_MOST_TREES:]
         yield ""
         yield printed.wrapped(
-            f"{len(rest)} more, from {sum(t.pauses for t in rest):,} PAUSEs and "
+            f"{len(rest)} more, from {plural(sum(t.pauses for t in rest), 'PAUSE')} and "
             f"{time(sum(t.paused_ns for t in rest))} of pause: --json has them all.",
             columns,
         )
@@ -111,12 +113,12 @@ def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> s
     )
     then = f" in force at {time(at_ns)}" if at_ns is not None else ""
     victims = len({victim.flow_id for tree in trees for victim in tree.victims})
-    hurt = f", {count(victims, 'victim flow')}" if at_ns is None else ""
+    hurt = f", {plural(victims, 'victim flow')}" if at_ns is None else ""
     if hurt and (others := held.not_counted(run)):
         hurt += f" ({' and '.join(others)} are not counted)"
     text = (
-        f"{run.scheme} (seed {run.row['seed']}{several}): {count(pauses, 'PAUSE')}{then}, "
-        f"{count(len(trees), 'congestion tree')}{hurt}"
+        f"{run.scheme} (seed {run.row['seed']}{several}): {plural(pauses, 'PAUSE')}{then}, "
+        f"{plural(len(trees), 'congestion tree')}{hurt}"
     )
     if (since := run.row.get("deadlock_began_ns")) is not None:
         text += f"; a deadlock ended the run at {time(run.row['simulated_ns'])}"
@@ -186,7 +188,7 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         # A root that opens with PAUSE or with a switch's name keeps its capital.
         root = root if root[:2].isupper() or tree.kind == "switch" else root[0].lower() + root[1:]
         yield printed.wrapped(
-            f"{run.scheme}: {egress} was paused{then} {count(stop.pauses, 'time')} for "
+            f"{run.scheme}: {egress} was paused{then} {plural(stop.pauses, 'time')} for "
             f"{time(stop.paused_ns)}: {chain}; root: {root}, {when(tree)}. {sure(tree)}",
             columns,
         )

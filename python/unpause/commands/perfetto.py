@@ -39,7 +39,7 @@ from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 from unpause.data import series
 from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
-from unpause.text import value_text
+from unpause.text import plural, value_text
 
 #: All packets are of one writer.
 _SEQUENCE = 1
@@ -440,7 +440,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     size = file.stat().st_size / 1e6
-    print(f"{file}: {events} events, {size:.1f} MB; open it at https://ui.perfetto.dev")
+    print(f"{file}: {plural(events, 'event')}, {size:.1f} MB; open it at https://ui.perfetto.dev")
     return 0
 
 

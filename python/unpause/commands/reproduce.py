@@ -29,7 +29,7 @@ from unpause.data import beneath, staged
 from unpause.data.result import Result, ResultError, load
 from unpause.errors import ScenarioError
 from unpause.explanation import notices
-from unpause.text import nearest
+from unpause.text import nearest, plural
 
 
 class ReproduceError(Exception):
@@ -245,7 +245,7 @@ def run_all(
         print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
         done.append(_run(experiment, place, full, threads))
         took = page.duration(done[-1].core_s)
-        told = f"    {done[-1].runs} runs, {took} of one core. {done[-1].counts}"
+        told = f"    {plural(done[-1].runs, 'run')}, {took} of one core. {done[-1].counts}"
         print(printed.shown(told.rstrip()), flush=True)
         # After each, so that an interruption leaves a page of what is done.
         page.write(paper, done, place, full, tried=number == len(experiments))

@@ -27,6 +27,7 @@ from unpause.pages import overview, textual
 from unpause.pages.summary import Summary, summarise
 from unpause.sweeps import axes, grouped
 from unpause.sweeps.sweep import PointsFailed, SweepProgress, shown, sweep
+from unpause.text import plural
 
 _MOST_FAILED = 10
 _MOST_ROWS = 40
@@ -129,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if number == _MOST_FAILED:
                 more = len(error.failed) - number
                 print(
-                    f"error: {more} more points failed: see {out / 'sweep.json'}", file=sys.stderr
+                    f"error: {plural(more, 'more point')} failed: see {out / 'sweep.json'}",
+                    file=sys.stderr,
                 )
                 break
             print(f"error: {label}: {why}", file=sys.stderr)
@@ -147,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     done = last[-1]
     kept = f", {done.kept} of them kept from earlier" if done.kept else ""
-    print(f"{done.points} points in {time.monotonic() - started:.1f} s{kept}")
+    print(f"{plural(done.points, 'point')} in {time.monotonic() - started:.1f} s{kept}")
     _show(table, out)
     return 0
 
@@ -161,7 +163,7 @@ def _show(table: pa.Table, out: Path) -> None:
     if len(summary.rows) > _MOST_ROWS:
         rest = len(summary.rows) - _MOST_ROWS
         summary = Summary(summary.heads, summary.rows[:_MOST_ROWS], summary.noise[:_MOST_ROWS])
-        print(f"{textual.table(summary, columns)}\n… {rest} more rows: in the report")
+        print(f"{textual.table(summary, columns)}\n… {plural(rest, 'more row')}: in the report")
     else:
         print(textual.table(summary, columns))
     if runs.seeds > 1:
@@ -170,7 +172,7 @@ def _show(table: pa.Table, out: Path) -> None:
             f"difference from {runs.schemes[0]} at the same values is within noise (t-test, 5 %)."
         )
         print(printed.wrapped(told, columns))
-    print(f"{table.num_rows} rows: {out / 'sweep.parquet'}, {out / 'sweep.csv'}")
+    print(f"{plural(table.num_rows, 'row')}: {out / 'sweep.parquet'}, {out / 'sweep.csv'}")
     try:
         built = report.build_sweep(out)
     except (ResultError, OSError) as error:

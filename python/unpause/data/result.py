@@ -22,6 +22,7 @@ from unpause import schema
 from unpause.data import beneath, manifests, repeated, schemes
 from unpause.data.files import BATCH, NO_BOUNDS, Bounds, TableFiles, written
 from unpause.errors import ResultError
+from unpause.text import beside, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +224,8 @@ class Result:
     def to_pandas(self, table: str = "runs") -> pd.DataFrame:
         """One table as a pandas data frame (needs ``pip install unpause[pandas]``)."""
         if table not in self.tables:
-            raise KeyError(f"no table {table!r}; tables: {', '.join(self.tables)}")
+            near = nearest(table, self.tables)
+            raise KeyError(f"no table {table!r}{near} (known: {', '.join(self.tables)})")
         return self.tables[table].to_pandas()
 
     def write(self, directory: str | Path) -> Path:
@@ -307,7 +309,7 @@ def load(directory: str | Path) -> Result:
     """
     path = Path(directory)
     if not path.is_dir():
-        raise ResultError(f"{path}: no such directory")
+        raise ResultError(f"{path}: no such directory{beside(path)}")
     while True:
         text = _manifest_text(path)
         try:

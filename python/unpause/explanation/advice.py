@@ -16,7 +16,7 @@ from unpause.explanation import measured, shaped
 from unpause.explanation.hashed import Hashed
 from unpause.explanation.measured import Port
 from unpause.explanation.trees import Tree, every_stop
-from unpause.text import rate, size, time
+from unpause.text import plural, rate, size, time, were
 
 #: Laws and markings with a threshold below which nothing is marked, key `kmin` of their table.
 _WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
@@ -99,8 +99,8 @@ class _Adviser:
             return self._not_headroom(tree)
         if self.set.get("pfc.mode") == "once" and tree.expired:
             return (
-                'each PAUSE expired before its ingress had drained: set [pfc] mode = "standard", '
-                "which repeats it"
+                f"{tree.expired:,} of {plural(tree.pauses, 'PAUSE')} expired before the ingress "
+                'had drained: set [pfc] mode = "standard", which repeats PAUSE'
             )
         if model == "pipeline":
             return "raise ingress_max of [switch.pipeline], or lower its ingress_xoff"
@@ -392,8 +392,8 @@ class _Adviser:
         marked = sum(it.marked for it in self._here(tree))
         if marked:
             return (
-                f"{marked:,} packets were marked at {tree.root}, and no sender reacts to marks: "
-                "set a congestion_control in the scheme that does (dcqcn)"
+                f"{plural(marked, 'packet')} {were(marked)} marked at {tree.root}, and no sender "
+                "reacts to marks: set a congestion_control in the scheme that does (dcqcn)"
             )
         return (
             "add a congestion_control to the scheme: under PFC alone nothing slows the senders, so "

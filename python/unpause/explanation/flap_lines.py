@@ -96,7 +96,7 @@ def _pausers(by_link: Mapping[str, float]) -> str:
             times = " and ".join(f"{peer} for {time(ns)}" for peer, ns in stopped)
         parts.append(f"{node} paused {times}")
     if (more := len(nodes) - _MOST_PAUSED) > 0:
-        parts.append(f"{more} other node{'s' * (more > 1)} paused neighbours")
+        parts.append(f"{plural(more, 'other node')} paused neighbours")
     return ", ".join(parts)
 
 

@@ -17,6 +17,7 @@ from unpause.data import series
 from unpause.data.fabric import senders_and_receivers
 from unpause.data.result import Run
 from unpause.data.setting import Setting, in_ns
+from unpause.text import plural
 
 #: Where packets were lost, as table `losses` calls it, in words, in the order of what happens.
 PLACES = {
@@ -76,7 +77,7 @@ class Outage:
         """The links, of more than three the first two and how many more."""
         if len(self.links) <= 3:
             return ", ".join(self.links)
-        return f"{', '.join(self.links[:2])} and {len(self.links) - 2} more links"
+        return f"{', '.join(self.links[:2])} and {plural(len(self.links) - 2, 'more link')}"
 
     @property
     def packets(self) -> int:

@@ -14,9 +14,9 @@ from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.errors import ResultError
 from unpause.explanation import account, causes, held
-from unpause.explanation.tree_lines import count, sure, waited, when
+from unpause.explanation.tree_lines import sure, waited, when
 from unpause.explanation.trees import Tree
-from unpause.text import time
+from unpause.text import nearest, plural, time, were
 
 #: At most this many paused links are named.
 _MOST_LINKS = 3
@@ -31,7 +31,8 @@ def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[st
     flows = causes.flows_named(run, name)
     if not flows.num_rows:
         entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
-        raise ResultError(f"no flow {name!r}; entries are {', '.join(map(str, entries[:12]))}")
+        known = ", ".join(map(str, entries[:12]))
+        raise ResultError(f"no flow {name!r}{nearest(name, entries)} (known: {known})")
     for text in _told(run, name, flows, at_ns):
         yield printed.wrapped(f"{run.scheme}: {text}", columns)
 
@@ -39,7 +40,7 @@ def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[st
 def _told(run: Run, name: str, flows: pa.Table, at_ns: float | None) -> Iterator[str]:
     ours = set(flows.column("flow_id").to_pylist())
     traffic = flows.column("traffic")[0].as_py()
-    who = f"{name} ({count(len(ours), 'flow')})" if len(ours) > 1 else (
+    who = f"{name} ({plural(len(ours), 'flow')})" if len(ours) > 1 else (
         f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
     )  # fmt: skip
     had_part = False
@@ -100,8 +101,7 @@ def _without_part(run: Run, who: str, flows: pa.Table, at_ns: float | None) -> s
     paused = held.of_flows(run, flows, at_ns)
     parts = []
     if filled:
-        were = "were" if filled > 1 else "was"
-        those = f"{filled:,} of {count(every, 'PAUSE')} {were} sent"
+        those = f"{filled:,} of {plural(every, 'PAUSE')} {were(filled)} sent"
         parts.append(f"{those} by ingresses that held {its} packets.")
     elif unnamed:
         parts.append(f"Whether a PAUSE was sent for {its} packets is not recorded.")
@@ -138,10 +138,10 @@ def _words(flows: pa.Table, at_ns: float | None) -> tuple[str, str]:
 def _paused(links: list[held.Held], at_ns: float | None) -> str:
     """Such as "S0->H1 was paused for 750 us and H0->S0 for 711 us"; at a time without how long."""
     shown = links[:_MOST_LINKS]
-    more = [count(len(links) - len(shown), "more link")] if len(links) > len(shown) else []
+    more = [plural(len(links) - len(shown), "more link")] if len(links) > len(shown) else []
     if at_ns is not None:
         names = [*(str(it.port) for it in shown), *more]
-        return f"{_listed(names)} {'was' if len(links) == 1 else 'were'} paused"
+        return f"{_listed(names)} {were(len(links))} paused"
     first, *rest = (f"for {time(it.ns)}" for it in shown)
     others = [f"{it.port} {how}" for it, how in zip(shown[1:], rest, strict=True)]
     return _listed([f"{shown[0].port} was paused {first}", *others, *more])

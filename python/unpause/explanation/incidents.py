@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from unpause.data.result import Result, Run
-from unpause.text import time
+from unpause.text import plural, time
 
 #: At most this many storms of a run are described.
 _MOST = 3
@@ -45,11 +45,11 @@ def _storms(runs: Sequence[Run]) -> Iterator[str]:
         for row in rows[:_MOST]:
             yield f"{scheme}{_storm(run, row)}"
         if (more := len(rows) - _MOST) > 0:
-            yield f"{scheme}{more} more storm{'s' * (more > 1)}: see table storms."
+            yield f"{scheme}{plural(more, 'more storm')}: see table storms."
 
 
 _DID = {
-    "drop": "dropped {packets:,} packets",
+    "drop": "dropped {packets}",
     "forward": "sent in spite of PAUSE",
     "alert": "only reported it",
 }
@@ -57,7 +57,7 @@ _DID = {
 
 def _storm(run: Run, row: Mapping[str, Any]) -> str:
     link = f"{row['node']}->{row['peer']}"
-    did = _DID[row["action"]].format(packets=row["dropped_packets"])
+    did = _DID[row["action"]].format(packets=plural(row["dropped_packets"], "packet"))
     over = row["restored_ns"]
     until = f"until {time(over)}" if over is not None else "until the end of the run"
     began, found = time(row["began_ns"]), time(row["detected_ns"])
@@ -81,5 +81,6 @@ def _victims(run: Run, row: Mapping[str, Any]) -> str:
         return ""
     count = pc.count_distinct(own["flow_id"]).as_py()
     last = pc.max(own["last_ns"]).as_py()
-    flows = "1 victim flow" if count == 1 else f"{count} victim flows"
-    return f"{flows} waited for {row['peer']}, the last one until {time(last)}."
+    return (
+        f"{plural(count, 'victim flow')} waited for {row['peer']}, the last one until {time(last)}."
+    )

@@ -107,7 +107,7 @@ def of_result(result: Result) -> list[str]:
         for name, points in list(jobs.items())[:_MOST_JOBS]
     ]
     more = len(jobs) - len(found)
-    return [*found, f"{more} more jobs: table jobs."] if more > 0 else found
+    return [*found, f"{text.plural(more, 'more job')}: table jobs."] if more > 0 else found
 
 
 def _jobs(result: Result) -> dict[str, list[_Point]]:
@@ -148,7 +148,7 @@ def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> s
         else:
             parts.append(_of_point(ours[0], placement is None, shared))
     more = len(schemes) - len(parts)
-    rest = f"; {more} more schemes" if more > 0 else ""
+    rest = f"; {text.plural(more, 'more scheme')}" if more > 0 else ""
     rest += _best_and_worst(points)
     if without := _without(points, axes):
         rest += f"; no iteration after the warm-up was complete under {without}"
@@ -164,7 +164,7 @@ def _without(points: Sequence[_Point], axes: _Axes) -> str:
         at = [*stuck[:_MOST_VALUES], *["others"] * (len(stuck) > _MOST_VALUES)]
         parts.append(scheme if len(stuck) == len(ours) else f"{scheme} ({'; '.join(at)})")
     more = len(parts) - _MOST_SCHEMES
-    return ", ".join([*parts[:_MOST_SCHEMES], *[f"{more} more schemes"] * (more > 0)])
+    return ", ".join([*parts[:_MOST_SCHEMES], *[text.plural(more, "more scheme")] * (more > 0)])
 
 
 def _took(rows: Sequence[_Row]) -> str:
@@ -182,7 +182,7 @@ def _same(values: Iterable[Any]) -> Any:
 
 def _ranks(rows: Sequence[_Row]) -> str:
     counts = sorted({row["ranks"] for row in rows})
-    few = f"{counts[0]} rank{'s' if counts[0] != 1 else ''}"
+    few = text.plural(counts[0], "rank")
     return few if len(counts) == 1 else f"{counts[0]} to {counts[-1]} ranks"
 
 

@@ -22,9 +22,8 @@ from unpause.data import reroutes, series
 from unpause.data.fabric import Fabric, Port
 from unpause.data.result import Run
 from unpause.explanation import account
-from unpause.explanation.tree_lines import count
 from unpause.explanation.trees import Tree, every_stop
-from unpause.text import percent, time
+from unpause.text import percent, plural, time
 
 #: An iteration is late if it took longer than the one it is compared with by this share.
 LATE = 0.05
@@ -274,7 +273,7 @@ def _of_delayed(it: Iteration) -> str:
     if worst is None:
         return ""
     text = (
-        f"The most delayed of {count(it.messages, 'message')} on that path is {worst.rank}->"
+        f"The most delayed of {plural(it.messages, 'message')} on that path is {worst.rank}->"
         f"{worst.peer_rank} of {worst.step} ({worst.host} -> {worst.peer_host}), by "
         f"{time(worst.excess_ns)}"
     )

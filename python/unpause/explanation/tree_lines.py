@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from unpause import printed
 from unpause.explanation.trees import CERTAIN, Stop, Tree, Victim, every_stop
-from unpause.text import rate, size, time
+from unpause.text import plural, rate, size, time, were
 
 _MOST_STOPS = 6
 _MOST_FLOWS = 3
@@ -15,8 +15,8 @@ _MOST_FLOWS = 3
 def of_tree(tree: Tree, columns: int, at_ns: float | None) -> Iterator[str]:
     """All of a tree, but for its title and what could help."""
     body = [
-        f"{count(tree.pauses, 'PAUSE')}, {time(tree.paused_ns)} in total on "
-        f"{count(tree.links, 'link')}, {count(tree.hosts, 'host')} paused. {sure(tree)}"
+        f"{plural(tree.pauses, 'PAUSE')}, {time(tree.paused_ns)} in total on "
+        f"{plural(tree.links, 'link')}, {plural(tree.hosts, 'host')} paused. {sure(tree)}"
     ]
     if tree.left_by is not None:
         body.append(
@@ -25,7 +25,7 @@ def of_tree(tree: Tree, columns: int, at_ns: float | None) -> Iterator[str]:
         )
     elif tree.inputs[0] and tree.kind != "cycle":
         body.append(
-            f"Filled by {count(tree.inputs[2], 'host')} over {count(tree.inputs[0], 'port')} "
+            f"Filled by {plural(tree.inputs[2], 'host')} over {plural(tree.inputs[0], 'port')} "
             f"({rate(tree.inputs[1])} combined); "
             f"{size(tree.queue_bytes)} in the queue."
         )
@@ -49,13 +49,14 @@ def when(tree: Tree) -> str:
 
 def lost(tree: Tree) -> str:
     """What was lost, and why."""
-    lost = f"{count(tree.lost, 'frame')} {'were' if tree.lost > 1 else 'was'} lost after XOFF"
+    lost = f"{plural(tree.lost, 'frame')} {were(tree.lost)} lost after XOFF"
     why = tree.why_lost
     if why is None or why.kind == "headroom":
         return f"Headroom too small: {lost}."
     if why.kind == "expired":
-        ran_out = count(tree.expired, "PAUSE")
-        return f"{ran_out} expired while the ingress was still full, and were not repeated: {lost}."
+        ran_out = plural(tree.expired, "PAUSE")
+        repeated = f"{were(tree.expired)} not repeated"
+        return f"{ran_out} expired while the ingress was still full, and {repeated}: {lost}."
     links = f"{', '.join(why.links[:3])}{' and others' * (len(why.links) > 3)}"
     most = "" if why.frames == tree.lost else f", {why.frames:,} of them for this reason"
     reasons = {
@@ -84,7 +85,7 @@ def paused(stops: Sequence[Stop], columns: int, before: str = "   ") -> Iterator
     rest = stops[len(shown) :]
     for at, stop in enumerate(shown):
         last = at == len(shown) - 1 and not rest
-        what = f"{count(stop.pauses, 'time')}, {time(stop.paused_ns)}"
+        what = f"{plural(stop.pauses, 'time')}, {time(stop.paused_ns)}"
         text = f"{stop.pauser} paused {stop.stopped} {what}"
         yield f"{before}{'└─' if last else '├─'} {text}"[:columns]
         yield from paused(stop.below, columns, before + ("   " if last else "│  "))
@@ -105,7 +106,7 @@ def culprits(tree: Tree) -> Iterator[str]:
     parts = []
     for it in tree.culprits[:_MOST_FLOWS]:
         who = f"{it.traffic}" + (
-            f" ({count(it.flows, 'flow')} of {count(len(it.sources), 'host')})"
+            f" ({plural(it.flows, 'flow')} of {plural(len(it.sources), 'host')})"
             if it.flows > 1
             else f" ({it.sources[0]})"
         )
@@ -131,7 +132,7 @@ def victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
     if tree.left:
         queue = "the queue" if len(tree.left) == 1 else "the queues"
         whole += f", of this and of {queue} that it left at {', '.join(map(str, tree.left[:3]))}"
-    yield f"{count(len(tree.victims), 'victim')}{whole}: {'; '.join(parts)}."
+    yield f"{plural(len(tree.victims), 'victim')}{whole}: {'; '.join(parts)}."
 
 
 def waited(victims: Sequence[Victim], unsent: str) -> str:
@@ -140,11 +141,6 @@ def waited(victims: Sequence[Victim], unsent: str) -> str:
     text = f"waited {time(sum(it.waited_ns for it in victims))}{in_total}"
     total = sum(it.unsent_bytes for it in victims)
     return text + (unsent.format(size(total)) if total else "")
-
-
-def count(number: int, noun: str) -> str:
-    """Such as "3 PAUSEs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def indented(text: str, columns: int) -> str:

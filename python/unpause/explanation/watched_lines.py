@@ -30,7 +30,7 @@ def lines(told: Mapping[str, Sequence[story.Story]]) -> list[str]:
         by_scheme = _by_scheme(told, name)
         more = len(by_scheme) - _MOST_SCHEMES
         first = dict(list(by_scheme.items())[:_MOST_SCHEMES])
-        rest = f"; {more} more schemes" if more > 0 else ""
+        rest = f"; {text.plural(more, 'more scheme')}" if more > 0 else ""
         found.append(f"{name}{_whose_congestion(by_scheme)}: {_of_entry(first)}{rest}.")
     return found
 
@@ -88,7 +88,7 @@ def _waits(ours: Sequence[Watched]) -> Iterator[tuple[str, str, str]]:
         yield wait.root, f" ({inside})" if inside else "", _ways(wait)
     if rest := matter[_MOST_WAITS:]:
         part = 100 * sum(wait.ns for wait in rest) / every
-        yield f"{text.plural(len(rest), 'other link')}", f" ({part:.0f} %)", "see table victims"
+        yield text.plural(len(rest), "other link"), f" ({part:.0f} %)", "see table victims"
 
 
 def _ways(wait: Wait) -> str:

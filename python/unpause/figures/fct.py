@@ -26,7 +26,7 @@ from unpause.figures.style import (
     widths,
 )
 from unpause.statistics.percentiles import percentile
-from unpause.text import time_unit
+from unpause.text import plural, time_unit
 
 _MOST_BINS = 20  # 5 % of the flows each
 _PERCENTILES = (50, 95, 99)
@@ -70,8 +70,8 @@ def draw_slowdown(result: Result) -> Figure:
     enough = [scheme for scheme in result.schemes if counts[scheme] >= least]
     if not enough:
         raise NothingToDraw(
-            f"At most {max(counts.values())} flows of a scheme completed; percentiles by size "
-            f"need {least}."
+            f"At most {plural(max(counts.values()), 'flow')} of a scheme completed; percentiles by "
+            f"size need {least}."
         )
     every = np.sort(np.concatenate([flows.size for flows in found.values()]))
     sizes = np.unique(every)

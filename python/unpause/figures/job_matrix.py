@@ -24,7 +24,7 @@ from unpause.figures.style import (
     panel_axes,
 )
 from unpause.statistics.intervals import mean_interval
-from unpause.text import time_unit, value_text
+from unpause.text import are, plural, time_unit, value_text
 
 _MOST_ROWS = 24
 _MOST_COLUMNS = 8
@@ -162,13 +162,13 @@ def draw_stragglers(result: Result) -> Figure:
         ax.set_ylabel(f"wait ({unit})")
         from_zero(ax)
     legend(figure, axes)
+    rest = len(jobs) - len(panels)
     note(
         figure,
         shown.note,
         "Mean time in an iteration after the warm-up in which the rank did not compute.",
         _first(least, "The rank that waits least: "),
-        f"{len(jobs) - len(panels)} more jobs are in table ranks."
-        if len(jobs) > len(panels) else "",
+        f"{plural(rest, 'more job')} {are(rest)} in table ranks." if rest else "",
     )  # fmt: skip
     return figure
 

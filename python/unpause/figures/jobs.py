@@ -31,7 +31,7 @@ from unpause.figures.style import (
     panel_axes,
 )
 from unpause.statistics.intervals import mean_interval
-from unpause.text import byte_unit, time, time_unit, value_text
+from unpause.text import are, byte_unit, plural, time, time_unit, value_text
 
 _NO_JOBS = "The scenario has no [[job]]."
 _MOST_RANKS = 64
@@ -80,13 +80,13 @@ def draw_iterations(result: Result) -> Figure:
     if has_alone:
         axes[0].plot([], [], color="#555555", linestyle=":", linewidth=1, label="alone (mean)")
     legend(figure, axes)
+    rest = len(panels) - len(axes)
     note(
         figure,
         shown.note,
         "Grey: warm-up." if any(_row(run, job)["warmup"] for run in shown.runs for job in panels)
         else "",
-        f"{len(panels) - len(axes)} more jobs are in table iterations."
-        if len(panels) > len(axes) else "",
+        f"{plural(rest, 'more job')} {are(rest)} in table iterations." if rest else "",
     )  # fmt: skip
     return figure
 
@@ -164,12 +164,14 @@ def draw_links(result: Result) -> Figure:
         ax.set_title(run.scheme, fontweight="bold")
         ax.set_xlabel(f"sent ({unit})")
     legend(figure, axes)
-    rest = len(most) - len(links)
+    rest, others = len(most) - len(links), len(jobs) - len(named)
     note(
         figure,
         shown.note,
-        f"The {len(links)} links with most; {rest} more are in table job_links." if rest else "",
-        f"{len(jobs) - len(named)} more jobs are not shown." if len(jobs) > len(named) else "",
+        f"The {plural(len(links), 'link')} with most; {rest} more {are(rest)} in table job_links."
+        if rest
+        else "",
+        f"{plural(others, 'more job')} {are(others)} not shown." if others else "",
     )
     return figure
 

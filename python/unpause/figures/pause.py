@@ -15,7 +15,7 @@ from unpause.data.result import Result
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, legend, note
-from unpause.text import time
+from unpause.text import are, plural, time
 
 _MOST_LINKS = 10
 _BINS = 250
@@ -90,8 +90,8 @@ def draw(result: Result) -> Figure:
     notes = [shown.note, rest, what]
     if never:
         notes.append(f"Never a PAUSE: {', '.join(never)}.")
-    if len(links) > len(panels):
-        notes.append(f"The longest; {len(links) - len(panels)} more links are in table ports.")
+    if more := len(links) - len(panels):
+        notes.append(f"The longest; {plural(more, 'more link')} {are(more)} in table ports.")
     note(figure, *notes)
     return figure
 

@@ -13,7 +13,7 @@ from unpause.data.result import Result, Run
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, note
-from unpause.text import value_text
+from unpause.text import are, plural, value_text
 
 _MOST_LINKS = 14
 #: Links that carry little more than acknowledgements are left out.
@@ -66,7 +66,9 @@ def draw(result: Result) -> Figure:
         figure,
         shown.note,
         "From the first flow's start to the last one's end.",
-        f"The {len(panels)} most used; {rest} more links are in table ports." if rest else "",
+        f"The {len(panels)} most used; {plural(rest, 'more link')} {are(rest)} in table ports."
+        if rest
+        else "",
     )
     return figure
 

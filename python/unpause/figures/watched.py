@@ -17,7 +17,7 @@ from unpause.explanation.story import Story
 from unpause.explanation.watched import Around, Watched
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, legend, note
-from unpause.text import rate, rate_unit
+from unpause.text import are, plural, rate, rate_unit
 
 _WATCHED = ("#7A4FBF", "#0072B2", "#8C6D1F")
 _OTHERS = ("#000000", "#777777")
@@ -212,5 +212,5 @@ def _notes(told: Mapping[str, Sequence[Story]], seed: int, left_out: int) -> lis
             "over the seeds; in brackets that mean, if it differs."
         )
     if left_out > 0:
-        notes.append(f"{left_out} more schemes are not drawn.")
+        notes.append(f"{plural(left_out, 'more scheme')} {are(left_out)} not drawn.")
     return notes

@@ -8,7 +8,7 @@ from unpause.data.result import Result, Run
 from unpause.explanation import flap_lines, flaps
 from unpause.explanation.flaps import PLACES, Flaps, Outage
 from unpause.pages.summary import Summary
-from unpause.text import time
+from unpause.text import plural, time
 
 #: Outages of a run that have a row.
 _MOST = 8
@@ -62,7 +62,7 @@ def _rows(run: Run, told: Flaps) -> list[list[str]]:
     if rest := told.outages[_MOST:]:
         lost = [sum(it.lost[place].packets for it in rest) for place in PLACES]
         data = sum(loss.data_packets for it in rest for loss in it.lost.values())
-        more = f"{len(rest)} more outage{'s' * (len(rest) > 1)}"
+        more = plural(len(rest), "more outage")
         rows.append([run.scheme, more, "", "", "", "", "", *(f"{n:,}" for n in [*lost, data])])
     return rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from unpause.pages.overview import Cell, Overview
+from unpause.text import plural
 
 _MARKS = {"+": ("best", "best, beyond noise"), "-": ("worst", "worst, beyond noise")}
 
@@ -22,7 +23,12 @@ def overview(found: Overview, most_rows: int = 60) -> str:
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-    lines = [*found.told, f"and {more:,} more rows" if more else "", found.legend, found.scope]
+    lines = [
+        *found.told,
+        f"and {plural(more, 'more row')}" if more else "",
+        found.legend,
+        found.scope,
+    ]
     told = [
         f'<p class="{"watched" if at < len(found.told) else "soft"}">{escape(line)}</p>'
         for at, line in enumerate(lines)

@@ -9,6 +9,7 @@ from unpause.explanation import notices, sentences
 from unpause.pages import markup, overview
 from unpause.pages.summary import summarise
 from unpause.sweeps.grouped import Runs
+from unpause.text import plural
 
 #: More rows than this are counted only.
 _MOST_ROWS = 30
@@ -35,7 +36,7 @@ def html(result: Result) -> str:
             markup.overview(overview.of_result(result)),
             f"<ul>{''.join(said)}</ul>" if said else "",
             f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
-            f"<p>and {more} rows more</p>" if more else "",
+            f"<p>and {plural(more, 'more row')}</p>" if more else "",
             *(f"<p>Warning: {escape(warning)}</p>" for warning in warnings),
         ]
     )

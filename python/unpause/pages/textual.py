@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from unpause import printed
 from unpause.pages.overview import Cell, Overview
 from unpause.pages.summary import Summary
+from unpause.text import plural
 
 
 def table(summary: Summary, columns: int) -> str:
@@ -53,7 +54,7 @@ def overview(found: Overview, columns: int, most_rows: int = 40) -> str:
     tables = [_overview_block(found, rows, names, left, wide, block) for block in blocks]
     parts = ["\n\n".join(tables) if rows and wide else ""]
     if len(found.rows) > len(rows):
-        parts.append(f"... {len(found.rows) - len(rows):,} more rows: in the report")
+        parts.append(f"... {plural(len(found.rows) - len(rows), 'more row')}: in the report")
     parts += [
         printed.wrapped(line, columns) for line in (*found.told, found.legend, found.scope) if line
     ]

@@ -24,6 +24,7 @@ from unpause.sweeps import recorded
 from unpause.sweeps.axes import Axis, points, split_key
 from unpause.sweeps.finished import Finished
 from unpause.sweeps.warned import marked
+from unpause.text import nearest
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Plan:
         for name in schemes:
             if name not in names:
                 raise SweepError(
-                    f"there is no scheme {name!r} in {origin}; schemes: {', '.join(names)}"
+                    f"there is no scheme {name!r} in {origin}{nearest(name, names)} "
+                    f"(known: {', '.join(names)})"
                 )
         chosen = [name for name in names if name in schemes or not schemes]
         plan._check(chosen, names)
@@ -102,7 +104,8 @@ class Plan:
                 raise SweepError(f"{axis.key}: a sweep cannot be varied; vary what it sweeps")
             if steps[0] == "scheme" and not any(_concerns(axis.steps, s, names) for s in chosen):
                 raise SweepError(
-                    f"{axis.key}: there is no scheme with that name; schemes: {', '.join(chosen)}"
+                    f"{axis.key}: there is no scheme with that name{nearest(steps[1], chosen)} "
+                    f"(known: {', '.join(chosen)})"
                 )
             self._check_set(axis, chosen)
         columns = [a.column()[0] for a in self.axes]

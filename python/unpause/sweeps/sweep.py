@@ -30,6 +30,7 @@ from unpause.sweeps.finished import Finished
 from unpause.sweeps.grouped import Runs
 from unpause.sweeps.points import Failure, Plan, Point, measure
 from unpause.sweeps.store import Store
+from unpause.text import plural
 
 _LOST = "the connection to the Dask scheduler was lost"
 _ASK_EVERY_S = 5
@@ -71,7 +72,7 @@ class PointsFailed(SweepError):
         self.failed = failed
         self.table = table
         lines = [f"{label}: {why}" for label, why in failed.items()]
-        count = "1 point" if len(lines) == 1 else f"{len(lines)} points"
+        count = plural(len(lines), "point")
         super().__init__("\n".join([f"{count} failed", *lines]))
 
 
