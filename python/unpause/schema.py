@@ -68,6 +68,7 @@ LATER = (
     "critical",
     "collectives",
     "job_links",
+    "loads",
 )
 
 #: Columns of table `jobs` that a sweep's table has of each job: ``job.NAME.mean_ns``, ….

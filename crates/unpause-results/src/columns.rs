@@ -93,6 +93,19 @@ columns! {
 }
 
 columns! {
+    /// One row for each entry of traffic with a `load`.
+    LOADS:
+    "traffic" "" "name of its `[[traffic]]` entry";
+    "asked_load" "" "its `load` times `load_scale`";
+    "offered_load" ""
+        "load of the flows that started: `offered_bytes` over the time from `from_ns` to `until_ns` and the payload that the links carry, as `load_of` and `load_basis` say; null if that time is empty";
+    "offered_flows" "flows" "flows that started in that time";
+    "offered_bytes" "bytes" "their payload";
+    "from_ns" "ns" "start of the arrivals, or `counted_from_ns` of `runs`";
+    "until_ns" "ns" "end of the arrivals, at the latest that of the run";
+}
+
+columns! {
     /// After [`PORT`]: one row for each (egress port, priority).
     PORTS:
     "rate_bps" "bit/s" "rate of its link";

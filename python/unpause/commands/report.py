@@ -31,7 +31,7 @@ from unpause.commands import sweep_csv
 from unpause.data import beneath, places
 from unpause.data.result import Result, ResultError, load
 from unpause.data.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
-from unpause.explanation import notices, sentences
+from unpause.explanation import loads, notices, sentences
 from unpause.explanation.notices import Notices
 from unpause.pages import explore, failures, markup, overview, textual
 from unpause.pages.overview import Overview
@@ -59,7 +59,7 @@ class Report:
         unjudged: Why no claims were judged although the scenario names some.
         problems: What could not be done at all, one sentence each.
         overview: The table that it opens with; None of a sweep whose points all failed.
-        sentences: Scheme and what it came to.
+        sentences: Scheme and what it came to; last, the load of the traffic.
         notices: What the runs found odd.
     """
 
@@ -131,7 +131,7 @@ def _build(
         report.problems.append(report.unjudged)
     verdicts.write(report.claims, staged.folder)
     report.overview = overview.of_result(result)
-    report.sentences = sentences.of_result(result)
+    report.sentences = [*sentences.of_result(result), *loads.of_result(result)]
     if first is not None:
         first(report)
     from unpause import figures

@@ -49,6 +49,11 @@ class Result:
         return self.tables["flows"]
 
     @property
+    def loads(self) -> pa.Table:
+        """One row for each traffic entry with a ``load``: the load asked for and that offered."""
+        return self.tables["loads"]
+
+    @property
     def ports(self) -> pa.Table:
         """One row for each egress port and priority: totals of packets, bytes, PAUSE, drops."""
         return self.tables["ports"]

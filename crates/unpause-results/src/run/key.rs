@@ -30,8 +30,8 @@ pub fn key(run: &Run, columns: &[String]) -> Option<String> {
     .ok()?;
     write!(
         hash,
-        " {:?} {:?} {:?} {:?}",
-        run.notes, run.hpcc, run.warmup, run.config
+        " {:?} {:?} {:?} {:?} {:?}",
+        run.notes, run.hpcc, run.warmup, run.loads, run.config
     )
     .ok()?;
     let mechanisms = run.mechanisms;

@@ -4,6 +4,7 @@ pub mod digest;
 pub mod job_totals;
 #[cfg(feature = "parquet")]
 pub mod key;
+pub mod load;
 pub mod measured;
 
 use std::fmt;
@@ -83,6 +84,8 @@ pub struct Run {
     pub hpcc: Hpcc,
     /// Flows that start before it, and iterations of jobs, are in no statistic.
     pub warmup: Time,
+    /// The loads that entries of the traffic ask for.
+    pub loads: Vec<load::Load>,
     /// The configuration.
     pub config: Config,
     /// Notes on the input for the reader of the result.

@@ -13,6 +13,7 @@ impl Tables {
         let [
             runs,
             flows,
+            loads,
             ports,
             pauses,
             port_series,
@@ -34,6 +35,7 @@ impl Tables {
         Some(Self {
             runs,
             flows,
+            loads,
             ports,
             pauses,
             port_series,

@@ -26,6 +26,7 @@ use unpause_sim::traffic::Transport;
 
 use crate::columns;
 use crate::run::Run;
+use crate::run::load;
 use crate::run::measured::Measured;
 use builder::Builder;
 
@@ -36,6 +37,8 @@ pub struct Tables {
     pub runs: RecordBatch,
     /// One row for each flow.
     pub flows: RecordBatch,
+    /// One row for each entry of traffic with a `load`.
+    pub loads: RecordBatch,
     /// One row for each (egress port, priority) that carried anything.
     pub ports: RecordBatch,
     /// One row for each PAUSE of an egress.
@@ -80,9 +83,10 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 19] = [
+pub const TABLES: [&str; 20] = [
     "runs",
     "flows",
+    "loads",
     "ports",
     "pauses",
     "port_series",
@@ -108,6 +112,7 @@ impl Tables {
         match name {
             "runs" => Some(&self.runs),
             "flows" => Some(&self.flows),
+            "loads" => Some(&self.loads),
             "ports" => Some(&self.ports),
             "pauses" => Some(&self.pauses),
             "port_series" => Some(&self.port_series),
@@ -156,6 +161,7 @@ impl Tables {
         Self {
             runs: runs(sweep_columns, measured),
             flows: flows(measured),
+            loads: loads(measured),
             ports: ports(measured),
             pauses,
             port_series,
@@ -181,6 +187,7 @@ impl Tables {
         Self {
             runs: runs(sweep_columns, measured),
             flows: flows(measured),
+            loads: loads(measured),
             ports: ports(measured),
             pauses: pauses(measured),
             port_series: port_series(measured),
@@ -284,6 +291,22 @@ fn flows(measured: &[Measured]) -> RecordBatch {
     .column("timeouts", |_, f| f.timeouts)
     .column("gave_up", |_, f| f.gave_up)
     .column("notifications", |_, f| f.notifications)
+    .build()
+}
+
+fn loads(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::LOADS], measured, |m| {
+        load::offered(&m.run, &m.results.flows, m.results.totals.simulated)
+    })
+    .column("traffic", |run, it| {
+        &*run.names.traffic[usize::from(it.load.entry)]
+    })
+    .column("asked_load", |_, it| it.load.asked)
+    .column("offered_load", |_, it| it.share())
+    .column("offered_flows", |_, it| it.flows)
+    .column("offered_bytes", |_, it| it.bytes)
+    .column("from_ns", |_, it| it.from)
+    .column("until_ns", |_, it| it.until)
     .build()
 }
 

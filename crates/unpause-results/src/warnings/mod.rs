@@ -13,6 +13,7 @@ mod headroom;
 mod in_force;
 mod link_failures;
 mod link_rates;
+mod loads;
 mod long_paths;
 mod lossy_links;
 mod reordering;
@@ -54,7 +55,8 @@ pub struct Warning {
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
-    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`.
+    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`,
+    /// `other-load`.
     pub kind: String,
     /// The event.
     pub message: String,
@@ -145,7 +147,7 @@ pub fn of_scenario(
             help: None,
             note: false,
         });
-        let foreseen = foreseen::of(run).into_iter();
+        let foreseen = foreseen::of(run).into_iter().chain(loads::foreseen(run));
         let foreseen = foreseen.map(|it| Warning {
             run: run.index,
             scheme: run.scheme.clone(),
@@ -167,7 +169,7 @@ pub fn of_scenario(
 /// True of kinds that may be just what was wanted.
 fn is_note(kind: &str) -> bool {
     let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
-    let others = [storms::KIND, thresholds::KIND, warm_up::KIND];
+    let others = [storms::KIND, thresholds::KIND, warm_up::KIND, loads::KIND];
     let of_jobs = [unequal_blocks::KIND, unfinished_jobs::SOME];
     of_links.contains(&kind) || others.contains(&kind) || of_jobs.contains(&kind)
 }
@@ -202,6 +204,7 @@ pub fn of_run(measured: &Measured) -> Vec<Warning> {
         unequal_blocks::of(measured),
         unfinished_jobs::of(measured),
         Vec::from_iter(warm_up::of(measured)),
+        loads::of(measured),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));

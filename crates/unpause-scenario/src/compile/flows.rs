@@ -14,6 +14,7 @@ use crate::sections::file::{File, load_scale};
 use crate::sections::{job, traffic};
 use crate::size;
 use unpause_import::fabric::names::NamedJob;
+use unpause_results::run::load::Load;
 use unpause_text::error::{Checked, Problem};
 
 /// The entries of `[[traffic]]`, and who drives the run, if somebody does, with where the file stands.
@@ -34,6 +35,8 @@ pub(crate) struct Flows {
     pub following: Vec<Following>,
     pub jobs: Vec<Job>,
     pub named_jobs: Vec<NamedJob>,
+    /// The loads that entries ask for.
+    pub loads: Vec<Load>,
     /// Where those that follow say so.
     pub places: Vec<(u16, Range<usize>)>,
 }
@@ -52,12 +55,14 @@ pub(crate) fn read(
     let mut laws = Vec::new();
     let mut jitters = Vec::new();
     let mut after = Vec::new();
+    let mut loads = Vec::new();
     for entry in entries.written {
         let span = entry.place.clone();
         let mut entry = traffic::entry(entry, context)?;
         if let Some(factor) = load_scale {
             entry.spec.scale_load(factor);
         }
+        loads.extend(load(&entry.spec, specs.len(), load_scale, context));
         if let Err(why) = entry.spec.validate(fabric) {
             return Problem::new(why).at(span, "in this entry").err();
         }
@@ -96,10 +101,32 @@ pub(crate) fn read(
         following,
         names,
         specs,
+        loads,
         places: after
             .iter()
             .map(|(entry, after)| (*entry, after.place()))
             .collect(),
+    })
+}
+
+/// The load that the entry that was read last asks for, if it asks for one.
+fn load(
+    spec: &TrafficSpec,
+    entry: usize,
+    scale: Option<f64>,
+    context: &traffic::Context<'_>,
+) -> Option<Load> {
+    let (asked, bits_per_second) = context.load.take()?;
+    let TrafficSpec::Pattern(pattern) = spec else {
+        return None;
+    };
+    Some(Load {
+        entry: entry as u16,
+        asked: asked * scale.unwrap_or(1.0),
+        bits_per_second,
+        start: pattern.arrivals.start,
+        stop: pattern.arrivals.stop,
+        most: pattern.arrivals.max_flows,
     })
 }
 

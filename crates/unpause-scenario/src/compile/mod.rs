@@ -11,7 +11,7 @@ mod rtt;
 pub(crate) mod scenario;
 mod unused;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -321,6 +321,7 @@ fn compile_run<'i>(
         transport: chosen.congestion_control.transport(),
         law: chosen.law,
         delays: &delays,
+        load: Cell::new(None),
         notes: notes(&built, switch::note(&fabric, &switch, &host)),
     };
     let flows = flows::read(parts.traffic, &file, &queues, &fabric, &context)?;
@@ -351,6 +352,7 @@ fn compile_run<'i>(
         values: point.values.clone(),
         hpcc,
         warmup: warmup(&file, stop)?,
+        loads: flows.loads,
         config,
         names: Arc::new(names),
         notes,

@@ -21,6 +21,7 @@ mod link;
 mod link_errors;
 mod link_failures;
 mod link_rates;
+mod loads;
 mod mistakes;
 mod operators;
 mod priorities;

@@ -56,7 +56,7 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 12] = [
+const LATER: [&str; 13] = [
     "causes",
     "victims",
     "losses",
@@ -69,6 +69,7 @@ const LATER: [&str; 12] = [
     "critical",
     "collectives",
     "job_links",
+    "loads",
 ];
 
 /// How to write a result.

@@ -1,6 +1,6 @@
 //! The context of traffic entries: the fabric, its hosts, the scheme.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct Context<'a> {
     /// The window law of the scheme, if it has one.
     pub law: Option<CongestionControl>,
     pub delays: &'a Delays,
+    /// The `load` of the entry that is read, and the payload (bit/s) that a load of 1 would be.
+    pub load: Cell<Option<(f64, f64)>>,
     /// For the reader of the result.
     pub notes: RefCell<Vec<String>>,
 }

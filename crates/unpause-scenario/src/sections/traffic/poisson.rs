@@ -164,7 +164,9 @@ impl Poisson {
             LoadBasis::Payload => 1.0,
             LoadBasis::Wire => context.payload_share(transport),
         };
-        Ok(load.get_ref().as_f64() * share * capacity)
+        let asked = load.get_ref().as_f64();
+        context.load.set(Some((asked, share * capacity)));
+        Ok(asked * share * capacity)
     }
 
     fn events_per_second(
