@@ -72,8 +72,11 @@ const MAY_BE_EMPTY: [&str; 12] = [
     "job_links",
 ];
 
+/// The table that follows from `flows` and the scenario.
+const DERIVED: &str = "loads";
+
 /// Columns that are left out where they are zero in every row: those of what a scenario does not ask for.
-const MAY_BE_ZERO: [&str; 1] = ["credit_wait_ns"];
+const MAY_BE_ZERO: [&str; 2] = ["credit_wait_ns", "counted_from_ns"];
 
 fn without_zeros(rows: &RecordBatch) -> RecordBatch {
     let is_zero = |at: usize| {
@@ -100,7 +103,8 @@ fn line(name: &str, duration: Time, outcome: &Outcome) -> String {
     let mut line = format!("{name} {}ns", duration.as_ps() / 1000);
     for (table, rows) in outcome.tables.all() {
         // Of a scenario that does not ask for them.
-        if MAY_BE_EMPTY.contains(&table) && rows.num_rows() == 0 {
+        let is_idle = MAY_BE_EMPTY.contains(&table) && rows.num_rows() == 0;
+        if is_idle || table == DERIVED {
             continue;
         }
         let rows = &without_zeros(rows);
