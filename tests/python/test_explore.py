@@ -18,17 +18,14 @@ from unpause import text
 from unpause.pages import explore
 from unpause.pages.explored import Detail
 
-PROBES = """
-ports = ["S0->S1", "S1->R1"]
-interval = "5us"
-"""
+PROBES = 'causes = true\nports = ["S0->S1", "S1->R1"]\ninterval = "5us"'
 RECORDED = SHARED.replace('name = "F1"', 'name = "F1"\nrecord = true')
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = tmp_path_factory.mktemp("explored") / "shared"
-    unpause.run(RECORDED + PROBES, progress=False).write(at)
+    unpause.run(RECORDED.replace("causes = true", PROBES), progress=False).write(at)
     assert explore.main([str(at)]) == 0
     return at
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import unpause
-from scenarios import traffic
-from test_advice import DWRR, POOL, TWO, flow, harm, overload, scheme, single_switch
+from scenarios import PFC, flow, scheme, traffic
+from test_advice import DWRR, POOL, TWO, harm, overload, single_switch
 from unpause.data.result import Run
 from unpause.explanation import advice, causes
 
@@ -44,7 +44,7 @@ ONE = flow("t", "H1", "H0")
 FOUR = flow("t", "H1..H4", "H0")
 EIGHT = flow("t", "H1..H8", "H0")
 XOFF = '[pfc]\nxoff = "100KB"'
-DCQCN = scheme(congestion_control='"dcqcn"')
+DCQCN = scheme("PFC", "dcqcn")
 RECEIVER = slow('xoff = "100KB"', 'buffer = "105KB"')
 ONCE = '[pfc]\nxoff = "100KB"\nmode = "once"\npause_quanta = 200'
 
@@ -71,37 +71,37 @@ def crossbar(name: str, input_buffer: str) -> str:
 LOSSES = [
     (
         "[pfc] headroom_delays (1) is too small: remove it",
-        single_switch(3, f"{XOFF}\nheadroom_delays = 1", scheme(), TWO),
+        single_switch(3, f"{XOFF}\nheadroom_delays = 1", PFC, TWO),
         ("headroom_delays = 1", ""),
     ),
     (
         "[slow_receiver] buffer (105KB) is too small: raise it, or remove it",
-        single_switch(2, RECEIVER, scheme(), ONE),
+        single_switch(2, RECEIVER, PFC, ONE),
         ('buffer = "105KB"', ""),
     ),
     (
         'set [pfc] mode = "standard", which repeats it',
-        single_switch(9, ONCE, scheme(), EIGHT),
+        single_switch(9, ONCE, PFC, EIGHT),
         ('mode = "once"', 'mode = "standard"'),
     ),
     (
         "raise ingress_max of [switch.pipeline], or lower its ingress_xoff",
-        single_switch(3, pipeline(10_000_000, "60KB"), scheme(), TWO),
+        single_switch(3, pipeline(10_000_000, "60KB"), PFC, TWO),
         ('ingress_max = "60KB"', 'ingress_max = "150KB"'),
     ),
     (
         "raise input_buffer of [switch.cioq], or lower [pfc] xoff",
-        single_switch(5, crossbar("cioq", "60KB"), scheme(), FOUR),
+        single_switch(5, crossbar("cioq", "60KB"), PFC, FOUR),
         ('input_buffer = "60KB"', 'input_buffer = "200KB"'),
     ),
     (
         "raise input_buffer of [switch.input_queued], or lower [pfc] xoff",
-        single_switch(5, crossbar("input-queued", "60KB"), scheme(), FOUR),
+        single_switch(5, crossbar("input-queued", "60KB"), PFC, FOUR),
         ('xoff = "50KB"', 'xoff = "20KB"'),
     ),
     (
         "[switch] buffer (250KB) does not hold the headroom of all ports beyond XOFF",
-        single_switch(3, '[switch]\nbuffer = "250KB"', XOFF, scheme(), TWO),
+        single_switch(3, '[switch]\nbuffer = "250KB"', XOFF, PFC, TWO),
         ('buffer = "250KB"', 'buffer = "1MB"'),
     ),
 ]
@@ -124,9 +124,9 @@ LOSSLESS_POOL = single_switch(
     34,
     '[switch]\nlossless = [3, 4]\nbuffer = "2MB"',
     "[pfc]\ndynamic_shift = 0",
-    scheme(),
-    flow("many", "H3..H32", "H1", "priority = 4"),
-    flow("one", "H33", "H0", 'start = "300us"'),
+    PFC,
+    flow("many", "H3..H32", "H1", priority=4),
+    flow("one", "H33", "H0", start="300us"),
     duration="600us",
 )
 
@@ -154,19 +154,17 @@ def of_priority(source: str, priority: int) -> float:
     return sum(row["paused_ns"] for row in rows if row["priority"] == priority)
 
 
-SLOW_PROCESSOR = single_switch(2, pipeline(60_000, "60KB"), scheme(), ONE, duration="20ms").replace(
+SLOW_PROCESSOR = single_switch(2, pipeline(60_000, "60KB"), PFC, ONE, duration="20ms").replace(
     "100Gbps", "1Gbps"
 )
 #: A frame of 1048 B takes three slots of 512 B each: the crossbar carries 68 of 100 Gb/s.
-CELLS = single_switch(
-    5, model("input-queued", 'cell = "512B"'), '[pfc]\nxoff = "50KB"', scheme(), ONE
-)
+CELLS = single_switch(5, model("input-queued", 'cell = "512B"'), '[pfc]\nxoff = "50KB"', PFC, ONE)
 #: Four hosts send to four others, each to all: no output is overloaded.
 FIFO = single_switch(
     8,
     model("input-queued", 'queues = "fifo"'),
     '[pfc]\nxoff = "50KB"',
-    scheme(),
+    PFC,
     traffic("poisson", "all", "H0..H3", "H4..H7", size="4KB", load=0.7),
 )
 #: H1 sends to H4 as well, behind frames for H0, which is overloaded.
@@ -174,7 +172,7 @@ BEHIND = single_switch(
     6,
     model("input-queued", 'queues = "fifo"'),
     '[pfc]\nxoff = "50KB"',
-    scheme(),
+    PFC,
     FOUR.replace("H1..H4", "H1..H3"),
     flow("beside", "H1", "H4"),
 )
@@ -182,13 +180,13 @@ Harm = Callable[[str], float]
 MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
     (
         "look at H0: its NIC accepts less than its link delivers",
-        single_switch(2, slow(), scheme(), ONE),
+        single_switch(2, slow(), PFC, ONE),
         (slow(), ""),
         pauses,
     ),
     (
         "look at H0 first: its NIC kept S0->H0 paused for",
-        single_switch(3, XOFF, slow(rate="10Gbps"), scheme(), TWO),
+        single_switch(3, XOFF, slow(rate="10Gbps"), PFC, TWO),
         (slow(rate="10Gbps"), ""),
         paused_ns,
     ),
@@ -238,11 +236,11 @@ MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
         "set a congestion_control in the scheme that does (dcqcn)",
         single_switch(
             9,
-            scheme(marking='"red"'),
+            scheme("PFC", marking="red"),
             '[scheme.red]\nkmin = "5KB"\nkmax = "200KB"\npmax = 1',
             EIGHT,
         ),
-        ('marking = "red"\n[scheme.red]', 'congestion_control = "dcqcn"\n[scheme.dcqcn]'),
+        ('marking = "red"\n\n[scheme.red]', 'congestion_control = "dcqcn"\n[scheme.dcqcn]'),
         pauses,
     ),
     ("give the fabric more capacity here", fabric(1), ("spines = 1", "spines = 4"), pauses),
@@ -281,7 +279,7 @@ def test_a_switch_that_fills_its_link_is_not_called_slow() -> None:
     for source in (
         SLOW_PROCESSOR.replace("packets_per_second = 60000", "packets_per_second = 1000000"),
         CELLS.replace('cell = "512B"', "").replace("H1", "H1..H4"),
-        single_switch(5, crossbar("cioq", "200KB"), scheme(), FOUR),
+        single_switch(5, crossbar("cioq", "200KB"), PFC, FOUR),
     ):
         _, text = of_run(source)
         assert "speedup" not in text
@@ -297,7 +295,7 @@ def test_queues_for_each_output_are_not_advised_where_they_are_or_change_nothing
 
 def test_a_plain_incast_is_advised_about_its_law_only() -> None:
     """Nothing that any other rule would say is there."""
-    plain = single_switch(3, XOFF, scheme(), TWO)
+    plain = single_switch(3, XOFF, PFC, TWO)
     assert of_run(plain)[1] == (
         "add a congestion_control to the scheme: under PFC alone nothing slows the senders, so "
         "PAUSE also stops whoever shares a link with them"
@@ -310,7 +308,7 @@ def test_a_plain_incast_is_advised_about_its_law_only() -> None:
 
 
 def test_flows_without_control_that_are_the_smaller_part_are_not_blamed() -> None:
-    free = flow("free", "H1", "H0", "controlled = false", 'rate_limit = "10Gbps"')
+    free = flow("free", "H1", "H0", controlled=False, rate_limit="10Gbps")
     source = single_switch(9, '[pfc]\nxoff = "20KB"', DCQCN, free, flow("t", "H2..H8", "H0"))
     assert "controlled" not in of_run(source)[1]
     assert "controlled" in of_run(source.replace("H2..H8", "H2").replace("10Gbps", "90Gbps"))[1]
@@ -333,7 +331,7 @@ def test_a_dynamic_threshold_with_memory_left_is_not_blamed() -> None:
     ids=["shared-buffer", "cioq", "input-queued", "speedup", "pipeline"],
 )
 def test_an_incast_is_one_wherever_its_packets_wait(switch: str) -> None:
-    run, _ = of_run(single_switch(5, switch, scheme(), FOUR))
+    run, _ = of_run(single_switch(5, switch, PFC, FOUR))
     tree = causes.of_run(run)[0]
     assert (tree.kind, str(tree.root)) == ("incast", "S0->H0")
     ports, rate, senders = tree.inputs

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from test_reproduce import SMALL
+from test_reproduce import SMALL, one_port
 
 ROOT = Path(__file__).parents[2]
 UNPAUSE = str(Path(sys.executable).with_name("unpause"))
@@ -75,8 +75,7 @@ def test_ranks_do_not_change_a_byte(file: str, tmp_path: Path) -> None:
     path = ROOT / file
     if file == STREAMED:
         path = tmp_path / file
-        source = SMALL[: SMALL.index("[[sweep]]")]
-        path.write_text(source.replace("10us", "5ns").replace("S0->H2", "*->*"), "utf-8")
+        path.write_text(one_port(probes={"interval": "5ns", "ports": ["*->*"]}), "utf-8")
     run = ["run", str(path), "--no-report", "--quiet", *CASES[file]]
     alone = [UNPAUSE, *run, "--out", "alone"]
     subprocess.run(alone, cwd=tmp_path, check=True)
@@ -120,7 +119,7 @@ def test_other_commands_are_refused(command: str, tmp_path: Path) -> None:
 
 def under_way(place: Path) -> tuple[subprocess.Popen[str], list[int]]:
     """A run that lasts, and its ranks' processes in order."""
-    (place / "long.toml").write_text(SMALL.replace('"1ms"', '"400s"').split("[probes]")[0], "utf-8")
+    (place / "long.toml").write_text(one_port(duration="400s"), "utf-8")
     process = start(2, place, "run", "long.toml", "--out", "out")
     for _ in range(600):
         found: dict[str, int] = {}

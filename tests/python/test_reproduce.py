@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,15 @@ from unpause import figures
 from unpause.claims import claim as claims
 from unpause.commands import reproduce
 
-SMALL = star(
-    3,
-    PCN,
-    flow("f", "H0..H1", "H2", record=True),
+
+def one_port(*entries: str, **settings: Any) -> str:
+    """Two flows into one port."""
+    sent = flow("f", "H0..H1", "H2", record=True)
+    return star(3, PCN, sent, *entries, rate="40Gbps", **settings)
+
+
+SMALL = one_port(
     entry("sweep", name="xoff_kb", key="pfc.xoff", unit="KB", values=[64, 128, 256]),
-    rate="40Gbps",
     title="Two flows into one port",
     source="nobody, Fig. 1",
     probes={"interval": "10us", "ports": ["S0->H2"]},

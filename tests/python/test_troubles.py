@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import unpause
-from test_operators import PFC, advised, flow, gbps, port, rows, run_of, star, told, warned
+from scenarios import PFC, burst, explicit, flow, scenario
+from test_operators import advised, gbps, port, rows, run_of, star, told, warned
 from unpause.commands import explain
 from unpause.data.result import Result
 from unpause.explanation import account, sentences
@@ -56,17 +57,9 @@ def test_marks_that_begin_beyond_what_pause_lets_wait(kmin: str) -> None:
 def test_roce_in_a_class_that_pfc_does_not_protect(
     lossless: str, priority: int, *, is_told: bool
 ) -> None:
-    burst = f"""
-[[traffic]]
-name = "nccl"
-kind = "burst"
-from = "H1..H4"
-to = "H0"
-size = "1MB"
-priority = {priority}
-"""
+    sent = burst("nccl", "H1..H4", "H0", size="1MB", priority=priority)
     switch = f"[switch]\nlossless = [{lossless}]"
-    result, run = run_of(star(5, switch, PFC, burst, delay="1us", duration="1ms"))
+    result, run = run_of(star(5, switch, PFC, sent, delay="1us", duration="1ms"))
     lost = sum(row["dropped_packets"] for row in rows(run, "ports"))
     assert (lost > 0) == (priority == 0)
     said = "`nccl` has priority 0, which is not in switch.lossless [3]: no traffic is under PFC"
@@ -81,7 +74,7 @@ def test_66_ns_decide_who_loses_at_a_full_queue_and_it_is_said() -> None:
     ends = []
     for starts in PHASES:
         flows = [
-            flow(f"n{host}", f"H{host}", "H0", 'size = "4MB"', f'start = "{start}ns"')
+            flow(f"n{host}", f"H{host}", "H0", size="4MB", start=f"{start}ns")
             for host, start in enumerate(starts, 1)
         ]
         switch = '[switch]\nlossless = []\n[host]\nretransmit_timeout = "4194us"'
@@ -96,24 +89,19 @@ def test_66_ns_decide_who_loses_at_a_full_queue_and_it_is_said() -> None:
 
 def clos(*links: str) -> str:
     """Four leaves with four hosts each and two spines, with these links between them."""
-    pairs = [(f"H{host}", f"L{host // 4}") for host in range(16)]
-    pairs += [(link[:2], link[2:]) for link in links]
-    written = ", ".join(f'{{ a = "{a}", b = "{b}" }}' for a, b in pairs)
-    switches = ", ".join(f'"{it}"' for it in ("L0", "L1", "L2", "L3", "S0", "S1"))
+    hosts = [f"H{host}-L{host // 4}" for host in range(16)]
+    ends = [f"{link[:2]}-{link[2:]}" for link in links]
     flows = [
-        f'[[traffic]]\nname = "L{a}-L{b}"\nkind = "flow"\nfrom = "H{4 * a}..H{4 * a + 3}"\n'
-        f'to = ["H{4 * b}", "H{4 * b + 1}"]'
+        flow(f"L{a}-L{b}", f"H{4 * a}..H{4 * a + 3}", [f"H{4 * b}", f"H{4 * b + 1}"])
         for a, b in ((0, 1), (1, 0), (2, 3), (3, 2))
     ]
-    return "\n".join(
-        [
-            'duration = "3ms"\n[topology]\nbuilder = "explicit"\nhosts = "H0..H15"',
-            f'switches = [{switches}]\nrate = "100Gbps"\ndelay = "500ns"\nlink = [{written}]',
-            '[pfc]\nxoff = "100KB"\n[probes]\ncauses = true',
-            'deadlock = "1ms"\ndeadlock_hold = "1ms"',
-            PFC,
-            *flows,
-        ]
+    return scenario(
+        explicit("H0..H15", ["L0", "L1", "L2", "L3", "S0", "S1"], *hosts, *ends, delay="500ns"),
+        PFC,
+        *flows,
+        duration="3ms",
+        pfc={"xoff": "100KB"},
+        probes={"causes": True, "deadlock": "1ms", "deadlock_hold": "1ms"},
     )
 
 
@@ -152,19 +140,19 @@ def test_with_all_links_no_route_goes_up_again_and_no_deadlock_is_reported() -> 
 @pytest.mark.parametrize("source", ["H3", "H4", "H3 with ETS"])
 def test_a_priority_that_its_own_host_starves_is_named(source: str) -> None:
     turns = '[switch.scheduler]\nkind = "dwrr"\nweights = { 0 = 1, 1 = 1, 3 = 2, 4 = 1 }'
-    scenario = star(
+    source_text = star(
         5,
         f'[switch]\nlossless = [3, 4]\nlossy_queue = "2MB"\n{turns}',
         "[host]\nets = { 0 = 1, 1 = 1 }" if source == "H3 with ETS" else "",
         PFC,
-        flow("f1", "H1", "H0", "priority = 3"),
-        flow("f2", "H2", "H0", "priority = 4"),
-        flow("f3", source[:2], "H0", "priority = 0"),
-        flow("f4", "H3", "H0", "priority = 1"),
+        flow("f1", "H1", "H0", priority=3),
+        flow("f2", "H2", "H0", priority=4),
+        flow("f3", source[:2], "H0", priority=0),
+        flow("f4", "H3", "H0", priority=1),
         delay="25ns",
         duration="10ms",
     )
-    result, run = run_of(scenario)
+    result, run = run_of(source_text)
     shares = [gbps(row["tx_bytes"], 10e6) for row in rows(run, "ports", node="S0", peer="H0")]
     # Priority 0 has its share of 40 : 20 : 20 : 20 where another host sends it, or the host shares.
     wanted = [50, 25, 25] if source == "H3" else [40, 20, 20, 20]

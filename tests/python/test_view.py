@@ -69,7 +69,7 @@ def values(frame: dict[str, Any], place: list[int], scale: float = 1, origin: fl
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     at = tmp_path_factory.mktemp("viewed") / "shared"
-    unpause.run(SHARED + PROBES, progress=False).write(at)
+    unpause.run(SHARED.replace("causes = true", PROBES), progress=False).write(at)
     process = _start(at)
     assert process.stdout is not None
     found = re.search(r"http://\S+", process.stdout.readline())
