@@ -92,7 +92,7 @@ def shown(text: str) -> str:
 
 def said(sentences: Sequence[tuple[str, str]], columns: int) -> str:
     """A paragraph for each scheme, its name in front."""
-    bold, plain = ("\x1b[1m", "\x1b[0m") if _colours() else ("", "")
+    bold, plain = ("\x1b[1m", "\x1b[0m") if colours() else ("", "")
     paragraphs = []
     for scheme, text in sentences:
         whole = wrapped(f"{scheme}: {text}", columns)
@@ -100,6 +100,7 @@ def said(sentences: Sequence[tuple[str, str]], columns: int) -> str:
     return "\n".join(paragraphs)
 
 
-def _colours() -> bool:
+def colours() -> bool:
+    """Whether standard output shows colours, and nobody has asked for none."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain

@@ -126,6 +126,31 @@ def digits(number: float, significant: int = 3) -> str:
     return f"{number:.{min(places, 6)}f}"
 
 
+def digits_range(least: float, most: float) -> str:
+    """Two numbers with the places that the larger one has: "5.5 to 18.5"."""
+    larger = max(abs(least), abs(most))
+    places = 0 if larger == 0 else max(0, 2 - math.floor(math.log10(larger)))
+    if all(number == round(number) for number in (least, most)):
+        places = 0
+    ends = [f"{number:.{min(places, 6)}f}" for number in (least, most)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names as a list in a sentence; semicolons divide it if a name has a comma itself."""
+    if len(names) < 2:
+        return "".join(names)
+    if any("," in name for name in names):
+        return f"{'; '.join(names[:-1])}; {last} {names[-1]}"
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names with commas between them, or with semicolons if a name has a comma itself."""
+    every = list(names)
+    return ("; " if any("," in name for name in every) else ", ").join(every)
+
+
 def key_text(name: str) -> str:
     """The key of a swept column, without the unit, which its values have."""
     return name.removesuffix("_bytes").removesuffix("_bps").removesuffix("_ns")

@@ -220,7 +220,7 @@ def test_a_sweep_prints_a_table_and_writes_chart_report_and_csv(
     assert all(len(line) <= 80 for line in said.splitlines())
     rows = [line.split() for line in said.splitlines() if line.startswith("PFC")]
     assert rows[0][:3] == ["PFC", "64", "KB"]
-    assert "Means over 2 seeds" in said
+    assert "Means of 2 seeds" in said
     assert {"sweep.csv", "report.html", "figures"} <= {file.name for file in out.iterdir()}
     csv = (out / "sweep.csv").read_text("utf-8").splitlines()
     assert len(csv) == 1 + 8
@@ -326,7 +326,7 @@ def test_the_command_names_the_keys_that_differ(
         made = seeds(Builder(), 1.5, 0.01, count=2)
         made.source = f'title = "t"\nduration = "{duration}"\n'
         paths.append(str(made.write(tmp_path / duration)))
-    assert compare.main([*paths, "--differences", "--width", "200"]) == 0
+    assert compare.main([*paths, "--width", "200"]) == 0
     said = "The scenario of 2ms differs from that of 1ms in duration.\nPFC, 2ms against 1ms: "
     assert said in capsys.readouterr().out
 

@@ -36,10 +36,10 @@ def test_a_table_has_best_in_bold_and_worst_in_italics() -> None:
         names=[("PFC", "50 %"), ("PCN", "50 %")],
         heads=[("slowdown", "p99", ""), ("recovers", "after", "ms")],
         rows=[
-            [Cell("9.1", "±0.2", "-"), Cell(">3", "")],
-            [Cell("2", "±0.1", "+"), Cell("-")],
+            [Cell("9.1", "±0.2", "!"), Cell(">3", "")],
+            [Cell("2", "±0.1", "*"), Cell("-")],
         ],
-        legend="Means over 3 seeds. + best, - worst.",
+        legend="Means of 3 seeds; * best, ! worst.",
     )
     assert latex.table(told) == "\n".join(
         [
@@ -55,7 +55,7 @@ def test_a_table_has_best_in_bold_and_worst_in_italics() -> None:
             r"    PCN & 50 \% & \textbf{2 $\pm$0.1} & -- \\",
             r"    \bottomrule",
             r"  \end{tabular}",
-            r"  \caption{A \& B. Means over 3 seeds. Bold: best; italics: worst.}",
+            r"  \caption{A \& B. Means of 3 seeds; bold: best, italics: worst.}",
             r"\end{table}",
             "",
         ]

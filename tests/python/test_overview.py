@@ -174,18 +174,18 @@ def marks(*schemes: list[dict[str, Any]]) -> list[str]:
 def test_best_and_worst_are_marked_beyond_noise_only() -> None:
     near = rows("A", [1e6, 1.1e6, 0.9e6])
     far = rows("B", [5e6, 5.1e6, 4.9e6])
-    assert marks(near, far) == ["+", "-"]
+    assert marks(near, far) == ["*", "!"]
     assert marks(near, rows("B", [1.3e6, 0.9e6, 1.0e6])) == ["", ""]
     # The one between is neither, those alike are both.
-    assert marks(near, rows("C", [3e6, 3.1e6, 2.9e6]), far) == ["+", "", "-"]
-    assert marks(near, rows("C", [1.05e6, 1.0e6, 0.9e6]), far) == ["+", "+", "-"]
+    assert marks(near, rows("C", [3e6, 3.1e6, 2.9e6]), far) == ["*", "", "!"]
+    assert marks(near, rows("C", [1.05e6, 1.0e6, 0.9e6]), far) == ["*", "*", "!"]
 
 
 def test_one_seed_marks_nothing_and_says_so() -> None:
     a, b = rows("A", [1e6]), rows("B", [5e6])
     assert marks(a, b) == ["", ""]
     found = overview.of_sweep(Runs("", [], a + b))
-    assert found.legend == "One seed: no best or worst is marked, because the noise is not known."
+    assert found.legend == "One seed: nothing is marked; --seeds 5 shows what is noise."
 
 
 def test_numbers_that_print_alike_are_not_told_apart() -> None:
@@ -200,23 +200,23 @@ def test_bounds_of_victims_are_not_compared() -> None:
         b = rows("B", [1e6] * 3, victim_flows=4, **more)
         each = overview.of_sweep(Runs("", [], a + b))
         found.append([(row[0].value, row[0].mark) for row in each.rows])
-    assert found == [[("0", "+"), ("4", "-")], [("?", ""), (">=4", "")]]
+    assert found == [[("0", "*"), ("4", "!")], [("?", ""), (">=4", "")]]
 
 
 def test_a_scheme_that_does_not_recover_is_the_worst() -> None:
     a = rows("A", [1e6] * 3, recovery_ns=2e5, recovered=True)
     b = rows("B", [1e6] * 3, recovery_ns=9e6, recovered=False)
     found = overview.of_sweep(Runs("", [], a + b))
-    assert [(row[1].value, row[1].mark) for row in found.rows] == [("0.200", "+"), (">9", "-")]
+    assert [(row[1].value, row[1].mark) for row in found.rows] == [("0.200", "*"), (">9", "!")]
 
 
 def test_no_worse_number_is_without_the_mark_of_the_worst() -> None:
     # B differs from all others, C from the best only: it may be as bad as A or as good as no other.
     a, b = rows("A", [9e6] * 3), rows("B", [8e6] * 3)
     c = rows("C", [1e6, 6e6, 11e6])
-    assert marks(a, b, c, rows("D", [1e6] * 3))[:3] == ["-", "", ""]
+    assert marks(a, b, c, rows("D", [1e6] * 3))[:3] == ["!", "", ""]
     # Less than 2 % are no difference.
-    assert marks(a, rows("B", [8.9e6] * 3), rows("D", [1e6] * 3)) == ["-", "-", "+"]
+    assert marks(a, rows("B", [8.9e6] * 3), rows("D", [1e6] * 3)) == ["!", "!", "*"]
 
 
 def found_marks(*schemes: list[dict[str, Any]], head: str) -> list[str]:
@@ -228,20 +228,20 @@ def found_marks(*schemes: list[dict[str, Any]], head: str) -> list[str]:
 def test_what_never_slowed_down_is_not_praised_for_recovering() -> None:
     at_once = rows("A", [1e6] * 3, recovery_ns=0.0, recovered=True)
     late = rows("B", [1e6] * 3, recovery_ns=9e6, recovered=True)
-    assert found_marks(at_once, late, head="recovers after") == ["", "-"]
+    assert found_marks(at_once, late, head="recovers after") == ["", "!"]
 
 
 def test_no_pause_is_no_merit_where_packets_are_lost() -> None:
     lossy = rows("lossy", [0.0] * 3, trimmed_packets=2_000)
-    assert found_marks(rows("PFC", [5e6] * 3), lossy, head="links paused") == ["-", ""]
+    assert found_marks(rows("PFC", [5e6] * 3), lossy, head="links paused") == ["!", ""]
     calm = rows("calm", [0.0] * 3)
-    assert found_marks(rows("PFC", [5e6] * 3), calm, head="links paused") == ["-", "+"]
+    assert found_marks(rows("PFC", [5e6] * 3), calm, head="links paused") == ["!", "*"]
 
 
 def test_a_slowdown_of_those_that_ended_is_not_the_best() -> None:
     all_done = rows("A", [1e6] * 3, slowdown_p99=9.0, flows_sized=9, flows_completed=9)
     one_done = rows("B", [1e6] * 3, slowdown_p99=1.5, flows_sized=9, flows_completed=1)
-    assert found_marks(all_done, one_done, head="slowdown p99") == ["-", ""]
+    assert found_marks(all_done, one_done, head="slowdown p99") == ["!", ""]
 
 
 LOSSY = scenario(
@@ -278,7 +278,7 @@ def test_the_link_of_the_table_is_that_to_the_receiver_of_the_burst() -> None:
     where = f"{longest['node']}->{longest['peer']}"
     assert where != "leaf0->H2"
     assert "leaf0->H2 used" in [" ".join(it[:2]) for it in found.heads], found.heads
-    assert found.legend.startswith(f"Longest queue: at {where}.")
+    assert found.notes == [f"Longest queue: at {where}."]
 
 
 def test_a_longest_queue_that_moves_with_the_seed_is_told_once(builder: Builder) -> None:
@@ -288,8 +288,8 @@ def test_a_longest_queue_that_moves_with_the_seed_is_told_once(builder: Builder)
             builder.rows["runs"][run]["seed"] = seed
             builder.add("ports", run=run, scheme=name, node="S0", peer=peer, priority=3,
                         rate_bps=40_000_000_000, max_queue_bytes=1_000_000)  # fmt: skip
-    legend = overview.of_result(builder.result()).legend
-    assert legend.startswith("Longest queue: at S0->H1 or S0->H2.")
+    notes = overview.of_result(builder.result()).notes
+    assert notes == ["Longest queue: at S0->H1 or S0->H2."]
 
 
 def test_the_table_fits_80_columns(innocent: unpause.Result) -> None:
@@ -297,9 +297,14 @@ def test_the_table_fits_80_columns(innocent: unpause.Result) -> None:
     assert max(map(len, textual.overview(found, 80).splitlines())) <= 80
     narrow = textual.overview(found, 44).splitlines()
     assert max(map(len, narrow)) <= 44
-    # Columns without room are below, under the same names.
-    assert sum(line.startswith("PFC+PCN") for line in narrow) >= 2
-    assert all(any(head[1] in line for line in narrow) for head in found.heads)
+    # Columns that do not decide are left out; the others stay, below if need be.
+    heads = [found.heads[i] for i, aside in enumerate(found.aside) if not aside]
+    assert all(any(head[1] in line for line in narrow) for head in heads)
+    assert not any("queue" in line for line in narrow)
+    every = textual.overview(found, 44, whole=True).splitlines()
+    assert max(map(len, every)) <= 44
+    assert sum(line.startswith("PFC+PCN") for line in every) >= 2
+    assert all(any(head[1] in line for line in every) for head in found.heads)
 
 
 def test_all_views_have_the_same_numbers(innocent: unpause.Result, tmp_path: Path) -> None:
@@ -327,8 +332,8 @@ def test_utilisation_says_that_some_runs_had_no_congested_link() -> None:
         table = unpause.sweep(text, {"seed": [1, 2, 3]}, progress=False)
         known = [it is not None for it in table.column("congested_share").to_pylist()]
         assert (any(known), all(known)) == (True, not partly)
-        legend = overview.of_sweep(Runs.of_sweep(table, "")).legend
-        assert ("runs in which a link was congested" in legend) == partly
+        notes = " ".join(overview.of_sweep(Runs.of_sweep(table, "")).notes)
+        assert ("runs in which a link was congested" in notes) == partly
 
 
 def test_links_that_differ_are_named_and_not_compared() -> None:
@@ -338,16 +343,16 @@ def test_links_that_differ_are_named_and_not_compared() -> None:
     assert [(head[:2]) for head in found.heads] == [("links", "paused"), ("link", "used")]
     assert [row[1].mark for row in found.rows] == ["", ""]
     assert found.legend == (
-        "Link: the most congested of each run, S0->H1 in one, leaf11->H22 in two. Nothing differs "
-        "beyond the noise of 3 to 4 seeds (t-test, 5 %)."
+        "Link: the most congested of each run, S0->H1 in one, leaf11->H22 in two. "
+        "Means of 3 to 4 seeds ± 95 % interval, or their range."
     )
     # Of one link they are compared.
     for row in b:
         row["congested_link"] = "S0->H1"
     found = overview.of_compared(["one", "two"], [Runs("", [], a), Runs("", [], b)])
     assert found.heads[1][:2] == ("S0->H1", "used")
-    assert [row[1].mark for row in found.rows] == ["-", "+"]
-    assert found.legend.startswith("Means over 3 to 4 seeds, ")
+    assert [row[1].mark for row in found.rows] == ["!", "*"]
+    assert found.legend.startswith("Means of 3 to 4 seeds ")
 
 
 def test_a_sweep_says_which_links_were_the_most_congested() -> None:
@@ -377,8 +382,8 @@ def test_a_job_that_never_ends_an_iteration_is_worse_than_the_worst() -> None:
         assert told.heads == [("ar", "iteration", "us")]
         found.append([(row[0].value, row[0].mark) for row in told.rows])
     assert found == [
-        [("100", "+"), ("500", ""), ("900", "-")],
-        [("100", "+"), ("500", ""), ("-", "")],
+        [("100", "*"), ("500", ""), ("900", "!")],
+        [("100", "*"), ("500", ""), ("-", "")],
     ]
 
 
@@ -398,7 +403,11 @@ def test_what_many_runs_leave_out_is_said(builder: Builder) -> None:
 
 def test_results_are_compared_point_by_point() -> None:
     def of(values: Sequence[int]) -> Runs:
-        every = [row for x in values for row in rows("A", [1e6], **{"pfc.xoff_bytes": 1000 * x})]
+        every = [
+            row
+            for x in values
+            for row in rows("A", [x * len(values) * 1e6], **{"pfc.xoff_bytes": 1000 * x})
+        ]
         return Runs("", ["pfc.xoff_bytes"], every)
 
     found = overview.of_compared(["one", "two"], [of([32, 64, 128]), of([64, 256])])

@@ -56,7 +56,7 @@ pub struct Say {
     /// Print errors only.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Print more: every column, every warning, the speed of the simulation.
+    /// Print more: every column, a sentence for each scheme, every warning, the speed of the simulation.
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
     /// Output format.
@@ -246,6 +246,9 @@ pub struct Sweep {
     /// Run on the Dask cluster of this scheduler, such as tcp://host:8786.
     #[arg(long, value_name = "ADDRESS", value_parser = dask_address)]
     pub dask: Option<String>,
+    /// Print every column and the table of means, too.
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 #[derive(clap::Args)]

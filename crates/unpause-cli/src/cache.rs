@@ -68,7 +68,7 @@ pub fn reused(cache: Option<&Cache>, runs: usize) -> String {
         0 => String::new(),
         reused => {
             let text = format!(
-                "reused: {reused} of {runs} runs, simulated earlier by this program (--fresh simulates them again)"
+                "reused: {reused} of {runs} runs from the cache (--fresh simulates them again)"
             );
             text::wrapped(&text, text::columns())
         }

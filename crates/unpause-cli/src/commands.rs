@@ -197,13 +197,7 @@ pub fn compare(args: &Compare, package: &dyn Package) -> Result<u8, Error> {
     }
     let rows: Vec<_> = results
         .iter()
-        .map(|(name, summaries, manifest)| {
-            (
-                Some(name.as_str()),
-                summaries.as_slice(),
-                manifest.runs.as_slice(),
-            )
-        })
+        .map(|(name, summaries, _)| (Some(name.as_str()), summaries.as_slice()))
         .collect();
     if say.is_json() {
         let one = |(name, runs, manifest): &(String, Vec<Summary>, _)| {
@@ -218,8 +212,8 @@ pub fn compare(args: &Compare, package: &dyn Package) -> Result<u8, Error> {
         show_json(&results.iter().map(one).collect());
     }
     let code = report::differences(package, args);
-    if say.verbose || code.is_none() {
-        say.tell(&text::summary_table(&rows, text::columns(), say.verbose));
+    if code.is_none() {
+        say.tell(&text::table(&rows));
     }
     for (name, runs, manifest) in &results {
         let said = warnings::text(&manifest.warnings, runs, say.verbose);

@@ -27,12 +27,28 @@ pub enum Missing {
     Interpreter(String),
 }
 
-/// Shows what a result comes to and draws its report, or says how to get one. Returns the exit code. `otherwise` shows
-/// it where the package does not.
+/// Prints the table and the answer of a result, without a report. `otherwise` prints what it can where the package does
+/// not.
+pub fn print(package: &dyn Package, directory: &Path, say: Say, otherwise: impl FnOnce()) {
+    if say.quiet || say.is_json() {
+        return;
+    }
+    let mut arguments = vec![directory.into(), "--no-draw".into()];
+    arguments.extend(say.verbose.then(|| "--verbose".into()));
+    let printed = package.main("unpause.commands.report", &arguments);
+    if !matches!(printed, Ok(0 | CTRL_C | SIGTERM)) {
+        otherwise();
+    }
+}
+
+/// Prints the table and the answer of a result and draws its report, or says how to get one. Returns the exit code.
+/// `otherwise` prints what it can where the package does not.
 pub fn render(package: &dyn Package, directory: &Path, say: Say, otherwise: impl FnOnce()) -> u8 {
     let mut arguments = vec![directory.into(), "--held".into()];
     if say.quiet || say.is_json() {
         arguments.push("--quiet".into());
+    } else if say.verbose {
+        arguments.push("--verbose".into());
     }
     match package.main("unpause.commands.report", &arguments) {
         Ok(code @ (0 | CTRL_C | SIGTERM)) => return code,
@@ -82,6 +98,7 @@ pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
     if let Some(address) = &args.dask {
         arguments.extend(["--dask".into(), address.into()]);
     }
+    arguments.extend(args.verbose.then(|| "--verbose".into()));
     arguments.extend(["--".into(), args.file.clone().into()]);
     needed("sweeps", package.main("unpause.commands.sweep", &arguments))
 }
@@ -105,8 +122,6 @@ pub fn differences(package: &dyn Package, args: &Compare) -> Option<u8> {
     let mut arguments = compared(args);
     if args.say.quiet || args.say.is_json() {
         arguments.push("--quiet".into());
-    } else {
-        arguments.push("--differences".into());
     }
     if args.out.is_some() {
         return Some(needed(
@@ -128,6 +143,7 @@ fn compared(args: &Compare) -> Vec<OsString> {
     if args.force {
         arguments.push("--force".into());
     }
+    arguments.extend(args.say.verbose.then(|| "--verbose".into()));
     arguments
 }
 
@@ -138,6 +154,7 @@ pub fn report(package: &dyn Package, args: &Report) -> u8 {
         ("--claims", args.claims),
         ("--png", args.png),
         ("--quiet", args.quiet),
+        ("--verbose", args.verbose),
     ] {
         if is_set {
             arguments.push(option.into());

@@ -129,10 +129,8 @@ fn one(
     let summaries = Summary::of(&outcome.tables);
     let title = scenario.title();
     // Until the report is drawn, too, nobody else writes there.
-    let code = shown(args, package, &place, || {
-        runs_of(title, &outcome, &summaries, say)
-    });
-    say.tell(&warned(&outcome, &summaries, say));
+    let printed = (args.no_report, package, place.directory(), say);
+    let code = print(printed, title, &outcome, &summaries);
     say.tell(&cache::reused(cache.as_ref(), costs.len()));
     say.tell(&format!("tables: {}\n", place.directory().display()));
     say.tell(&target::replaced(&before));
@@ -179,22 +177,6 @@ fn simulated(
     execute_at(place, scenario, options, bars, true, cache, simulator)
 }
 
-/// Shows what a result comes to: in its report, or else as a `table`. Returns the exit code.
-fn shown(args: &Run, package: &dyn Package, place: &Place, table: impl Fn() -> String) -> u8 {
-    let say = args.say;
-    if args.no_report || say.verbose {
-        say.tell(&table());
-    }
-    if args.no_report {
-        return 0;
-    }
-    report::render(package, place.directory(), say, || {
-        if !say.verbose {
-            say.tell(&table());
-        }
-    })
-}
-
 /// Says on standard error what is expected.
 fn tell(text: &str) {
     write_error(&text::wrapped(text, text::columns()));
@@ -223,22 +205,30 @@ fn place_of(args: &Run, file: &Path) -> Result<Place, Error> {
     Place::take(&directory)
 }
 
-/// The summary of a result, as text.
-pub fn summary(scenario: &Scenario, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
-    runs_of(scenario.title(), outcome, runs, say) + &warned(outcome, runs, say)
-}
-
-/// The table of runs, under the title of their scenario.
-fn runs_of(title: Option<&str>, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
-    let title = title.map(|title| format!("{title}\n")).unwrap_or_default();
-    let part = (None, runs, &*outcome.timings);
-    title + &text::summary_table(&[part], text::columns(), say.verbose)
-}
-
-/// Warnings about the runs.
-fn warned(outcome: &Outcome, runs: &[Summary], say: Say) -> String {
+/// Prints the table and the answer of a result, draws its report unless that is not wanted, and prints warnings.
+/// Returns the exit code.
+pub fn print(
+    (no_report, package, directory, say): (bool, &dyn Package, &Path, Say),
+    title: Option<&str>,
+    outcome: &Outcome,
+    runs: &[Summary],
+) -> u8 {
+    let table = || {
+        let title = title.map(|title| format!("{title}\n")).unwrap_or_default();
+        say.tell(&(title + &text::table(&[(None, runs)])));
+    };
+    let code = if no_report {
+        report::print(package, directory, say, table);
+        0
+    } else {
+        report::render(package, directory, say, table)
+    };
+    if say.verbose {
+        say.tell(&text::speeds(runs, &outcome.timings));
+    }
     let said = warnings::text(&outcome.warnings, runs, say.verbose);
-    text::wrapped(&said, text::columns())
+    say.tell(&text::wrapped(&said, text::columns()));
+    code
 }
 
 /// Says what is left of a run that was stopped; answers the exit code.

@@ -21,7 +21,7 @@ use crate::args::{Links, Testbed};
 use crate::output::{Errors, complain, show_json};
 use crate::progress::Bars;
 use crate::report::Package;
-use crate::{files, interrupt, report, run, target};
+use crate::{files, interrupt, run, target};
 
 /// Links named in a message; a fabric may have thousands.
 const SHOWN_LINKS: usize = 12;
@@ -124,7 +124,8 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
     let before = outcome.write_with(&place, &WriteOptions::default())?;
     let summaries = Summary::of(&outcome.tables);
     let say = args.say;
-    say.tell(&run::summary(scenario, &outcome, &summaries, say));
+    let printed = (args.no_report, package, place.directory(), say);
+    let code = run::print(printed, scenario.title(), &outcome, &summaries);
     say.tell(&format!("tables: {}\n", place.directory().display()));
     say.tell(&target::replaced(&before));
     let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -145,11 +146,7 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
             "frames_said": faults,
         }));
     }
-    Ok(if args.no_report {
-        0 // The table has been shown.
-    } else {
-        report::render(package, place.directory(), say, || ())
-    })
+    Ok(code)
 }
 
 /// The options of the runs.

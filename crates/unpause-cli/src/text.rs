@@ -1,33 +1,13 @@
 //! Tables for the terminal.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use textwrap::{Options, WordSeparator, WordSplitter::NoHyphenation};
 use unpause_scenario::{Summary, Timing, count};
 
-/// Name of a result, its runs, and how long they took.
-pub type Part<'a> = (Option<&'a str>, &'a [Summary], &'a [Timing]);
-
-/// The statistics of a run, and where the name breaks.
-const MEASURES: [&str; 15] = [
-    "flows\ndone",
-    "iteration\nmean",
-    "FCT\nmean",
-    "FCT\np50",
-    "FCT\np99",
-    "slowdown\np99",
-    "PAUSE\nframes",
-    "PAUSE\nevents",
-    "time\npaused",
-    "marked\npackets",
-    "CNPs,\nCNMs",
-    "dropped\npackets",
-    "trimmed\npackets",
-    "packets\nsent again",
-    "longest\nqueue",
-];
+/// The name of a result, and its runs.
+pub type Part<'a> = (Option<&'a str>, &'a [Summary]);
 
 /// Columns that standard output has: those of the variable `COLUMNS`, else of the terminal; none if it is none.
 pub fn columns() -> Option<usize> {
@@ -77,193 +57,75 @@ fn filled(line: &str, indent: usize, width: Option<usize>) -> String {
     textwrap::fill(line, options) + "\n"
 }
 
-/// The runs, so that no line has more than `width` columns: a row for each, without what is zero in all of
-/// them; turned around, or cut into tables one below the other, if need be. With `all`, everything, and how
-/// fast it ran.
-pub fn summary_table(parts: &[Part<'_>], width: Option<usize>, all: bool) -> String {
-    let mut grid = Grid::of(parts, all);
-    if !all {
-        grid.drop_empty();
+/// A row for each run, of what tells whether it went well. The Python package has more to say, and an answer; this is
+/// for machines without it.
+pub fn table(parts: &[Part<'_>]) -> String {
+    let mut table = Table::new();
+    let line = LineStyle::none().fill('─').junction('─');
+    table.load_style(TableStyle::new().header_separator(line));
+    table.set_header([
+        "run",
+        "flows\ndone",
+        "FCT\np99",
+        "slowdown\np99",
+        "time\npaused",
+        "longest\nqueue",
+    ]);
+    for (name, runs) in parts {
+        for run in *runs {
+            table.add_row([
+                label(*name, run),
+                done(run),
+                run.fct_p99_ns.map_or("-".into(), time),
+                run.slowdown_p99
+                    .map_or("-".into(), |slowdown| format!("{slowdown:.1}")),
+                time(run.paused_ns),
+                size(run.max_queue_bytes),
+            ]);
+        }
     }
-    let width = width.unwrap_or(usize::MAX);
-    let as_rows = grid.draw();
-    if widest(&as_rows) <= width {
-        return as_rows;
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
-    // A column has a space on either side, and something in between.
-    let turned = (grid.rows.len() * 3 < width).then(|| grid.turned().draw());
-    turned
-        .filter(|turned| widest(turned) <= width)
-        .unwrap_or_else(|| grid.cut(width))
+    let drawn = table.to_string();
+    drawn
+        .lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
 }
 
-fn widest(text: &str) -> usize {
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+/// The scheme of a run, with swept values and seed.
+fn label(name: Option<&str>, run: &Summary) -> String {
+    let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+    let values: String = run
+        .values
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    format!("{name}{}{values} seed={}", run.scheme, run.seed)
 }
 
-/// Cells, the first `names` columns of which say what a row is about.
-struct Grid {
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
-    names: usize,
-}
-
-impl Grid {
-    fn of(parts: &[Part<'_>], all: bool) -> Self {
-        let named = parts.iter().any(|(name, ..)| name.is_some());
-        let runs = || parts.iter().flat_map(|(_, runs, _)| *runs);
-        let mut swept: Vec<&str> = Vec::new();
-        for (name, _) in runs().flat_map(|run| &run.values) {
-            if !swept.contains(&name.as_str()) {
-                swept.push(name);
-            }
-        }
-        let mut points = BTreeMap::new();
-        let seeds = runs().any(|run| *points.entry(point_of(run)).or_insert(run.seed) != run.seed);
-        let mut head: Vec<String> = Vec::new();
-        head.extend(named.then(|| "result".to_owned()));
-        head.push("scheme".into());
-        head.extend(swept.iter().map(|name| (*name).to_owned()));
-        head.extend(seeds.then(|| "seed".to_owned()));
-        let names = head.len();
-        head.extend(MEASURES.map(str::to_owned));
-        head.extend(all.then(|| "M packet-\nhops/s".to_owned()));
-        let mut rows = Vec::new();
-        for (name, runs, timings) in parts {
-            for run in *runs {
-                let mut row: Vec<String> = Vec::new();
-                row.extend(named.then(|| name.unwrap_or_default().to_owned()));
-                row.push(run.scheme.clone());
-                for column in &swept {
-                    let value = run.values.iter().find(|(name, _)| name == column);
-                    row.push(value.map_or(String::new(), |(_, value)| value.to_string()));
-                }
-                row.extend(seeds.then(|| run.seed.to_string()));
-                row.extend(measures_of(run));
-                row.extend(all.then(|| speed_of(run, timings)));
-                rows.push(row);
-            }
-        }
-        Self { head, rows, names }
-    }
-
-    /// Takes out measures that no run has anything of.
-    fn drop_empty(&mut self) {
-        let empty = |column: usize| {
-            let says_nothing = |row: &Vec<String>| ["0", "0 B", "-"].contains(&&*row[column]);
-            column >= self.names && self.rows.iter().all(says_nothing)
-        };
-        let keep: Vec<usize> = (0..self.head.len()).filter(|it| !empty(*it)).collect();
-        *self = self.of_columns(&keep);
-    }
-
-    fn of_columns(&self, columns: &[usize]) -> Self {
-        let pick = |row: &Vec<String>| columns.iter().map(|column| row[*column].clone()).collect();
-        Self {
-            head: pick(&self.head),
-            rows: self.rows.iter().map(pick).collect(),
-            names: self.names,
-        }
-    }
-
-    /// A column for each run.
-    fn turned(&self) -> Self {
-        let cell = |row: &[String], column: usize| row[column].replace('\n', " ");
-        let name = |row: &Vec<String>| row[..self.names].join("\n");
-        let head = std::iter::once(self.head[..self.names].join("\n"));
-        let row = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].clone());
-            std::iter::once(cell(&self.head, column))
-                .chain(cells)
-                .collect()
-        };
-        Self {
-            head: head.chain(self.rows.iter().map(name)).collect(),
-            rows: (self.names..self.head.len()).map(row).collect(),
-            names: 1,
-        }
-    }
-
-    /// Tables of as many measures as fit, one below the other.
-    fn cut(&self, width: usize) -> String {
-        let names: Vec<usize> = (0..self.names).collect();
-        let mut tables = Vec::new();
-        let mut taken = names.clone();
-        for column in self.names..self.head.len() {
-            let wider = [&taken[..], &[column]].concat();
-            let fits = widest(&self.of_columns(&wider).draw()) <= width;
-            if !fits && taken.len() > names.len() {
-                tables.push(self.of_columns(&taken).draw());
-                taken.clone_from(&names);
-            }
-            taken.push(column);
-        }
-        tables.push(self.of_columns(&taken).draw());
-        tables.join("\n")
-    }
-
-    fn draw(&self) -> String {
-        let mut table = Table::new();
-        let line = LineStyle::none().fill('─').junction('─');
-        table.load_style(TableStyle::new().header_separator(line));
-        table.set_header(&self.head);
-        table.add_rows(&self.rows);
-        let text = 1 + usize::from(self.head[0] == "result");
-        for column in table.column_iter_mut().skip(text) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        let drawn = table.to_string();
-        drawn
-            .lines()
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect()
+fn done(run: &Summary) -> String {
+    let completed = count(run.flows_completed);
+    if run.flows_completed == run.flows_sized {
+        completed
+    } else {
+        format!("{completed} of {}", count(run.flows_sized))
     }
 }
 
-/// The scheme and the swept values of a run, without its seed.
-fn point_of(run: &Summary) -> (&str, Vec<(&str, u64)>) {
-    let values = run.values.iter();
-    let values = values.map(|(name, value)| (name.as_str(), value.value.to_bits()));
-    (&run.scheme, values.collect())
-}
-
-fn speed_of(run: &Summary, timings: &[Timing]) -> String {
-    let timing = timings.iter().find(|timing| timing.run == run.run);
-    let speed = timing.map(|t| t.packet_hops as f64 / t.wall_s.max(1e-9) / 1e6);
-    speed.map_or("-".into(), |speed| format!("{speed:.1}"))
-}
-
-fn measures_of(run: &Summary) -> [String; 15] {
-    let time = |ns: Option<f64>| ns.map_or("-".into(), time);
-    [
-        if run.flows_completed == run.flows_sized {
-            count(run.flows_completed)
-        } else {
-            format!(
-                "{} of {}",
-                count(run.flows_completed),
-                count(run.flows_sized)
-            )
-        },
-        time(run.iteration_mean_ns),
-        time(run.fct_mean_ns),
-        time(run.fct_p50_ns),
-        time(run.fct_p99_ns),
-        run.slowdown_p99
-            .map_or("-".into(), |slowdown| format!("{slowdown:.1}")),
-        count(run.pause_frames),
-        count(run.pause_events),
-        time(Some(run.paused_ns)),
-        count(run.marked_packets),
-        count(run.notifications),
-        count(run.dropped_packets),
-        count(run.trimmed_packets),
-        count(run.retransmitted_packets),
-        size(run.max_queue_bytes),
-    ]
+/// How fast each run was simulated, a line each.
+pub fn speeds(runs: &[Summary], timings: &[Timing]) -> String {
+    let speed = |run: &Summary| {
+        let timing = timings.iter().find(|timing| timing.run == run.run)?;
+        let hops = timing.packet_hops as f64 / timing.wall_s.max(1e-9);
+        Some(format!(
+            "speed: {}: {:.1} million packet-hops/s\n",
+            label(None, run),
+            hops / 1e6
+        ))
+    };
+    runs.iter().filter_map(speed).collect()
 }
 
 /// Nanoseconds with three digits and a unit.
@@ -307,27 +169,6 @@ mod tests {
         assert_eq!(size(9_999_000), "10.0 MB");
     }
 
-    fn run(index: u32, value: f64) -> Summary {
-        Summary {
-            run: index,
-            scheme: ["PFC", "PFC+DCQCN", "PFC+TIMELY"][index as usize % 3].into(),
-            seed: 1,
-            values: vec![("xoff_kb".into(), value.into())],
-            flows_started: 1_234_567,
-            flows_sized: 1_234_567,
-            flows_completed: 1_234_000,
-            fct_mean_ns: Some(2.5e6),
-            fct_p50_ns: Some(1.5e6),
-            fct_p99_ns: Some(123.5e6),
-            slowdown_p99: Some(1234.5),
-            pause_frames: 123_456,
-            pause_events: 12_345,
-            paused_ns: 1.5e9,
-            max_queue_bytes: 7_650_000,
-            ..Summary::default()
-        }
-    }
-
     #[test]
     fn sentences_are_broken_at_words() {
         let said =
@@ -348,36 +189,37 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_the_terminal() {
-        let few: Vec<_> = (0..3).map(|index| run(index, 512.0)).collect();
-        let many: Vec<_> = (0..12).map(|index| run(index, f64::from(index))).collect();
-        for runs in [&few, &many] {
-            for width in [72, 80, 100, 136, 200] {
-                let table = summary_table(&[(Some("results/mine"), runs, &[])], Some(width), true);
-                assert!(widest(&table) <= width, "{width}:\n{table}");
-                let last = table.matches("7.65 MB").count();
-                assert_eq!(last, runs.len(), "{width}:\n{table}");
-            }
-        }
-        let table = summary_table(&[(None, &few, &[])], Some(80), false);
-        // Nothing was marked, and the program's own speed is not the fabric's.
-        assert!(
-            !table.contains("marked") && !table.contains("hops/s"),
-            "{table}"
-        );
-        insta::assert_snapshot!(table);
-    }
-
-    #[test]
-    fn a_lossy_run_shows_what_was_trimmed_and_sent_again() {
-        let lossy = Summary {
-            trimmed_packets: 2_086,
-            retransmitted_packets: 2_090,
-            ..run(0, 512.0)
+    fn a_run_is_a_row_and_a_line_of_its_speed() {
+        let run = Summary {
+            run: 3,
+            scheme: "PFC, adaptive".into(),
+            seed: 7,
+            values: vec![("xoff".into(), 64.0.into())],
+            flows_sized: 1_234,
+            flows_completed: 1_200,
+            fct_p99_ns: Some(123.5e6),
+            paused_ns: 1.5e9,
+            max_queue_bytes: 7_650_000,
+            ..Summary::default()
         };
-        let table = summary_table(&[(None, &[lossy], &[])], None, false);
-        for shown in ["trimmed", "sent again", "2,086", "2,090"] {
-            assert!(table.contains(shown), "{table}");
+        let drawn = table(&[(Some("a"), std::slice::from_ref(&run))]);
+        let row = drawn.lines().last().unwrap();
+        assert!(
+            row.trim_start()
+                .starts_with("a: PFC, adaptive xoff=64 seed=7  "),
+            "{drawn}"
+        );
+        for cell in ["1,200 of 1,234", "124 ms", "1.50 s", "7.65 MB"] {
+            assert!(row.contains(cell), "{drawn}");
         }
+        let timing = Timing {
+            run: 3,
+            packet_hops: 5_000_000,
+            wall_s: 2.0,
+            threads: 1,
+            cpu_s: None,
+        };
+        let expected = "speed: PFC, adaptive xoff=64 seed=7: 2.5 million packet-hops/s\n";
+        assert_eq!(speeds(&[run], &[timing]), expected);
     }
 }

@@ -188,13 +188,14 @@ def _lines(names: Sequence[str], options: argparse.Namespace, columns: int) -> I
     ]
     summary = compared(names, results)
     if len(results) > 1:
-        found = overview.of_compared(names, results)
+        unlike_ones = unlike.workloads(names, loaded)
+        found = overview.of_compared(names, results, unlike_ones)
     elif loaded[0] is None:
         found = overview.of_sweep(results[0])
     else:
         found = overview.of_result(loaded[0])
-    yield textual.overview(found, columns)
-    if not options.differences:
+    yield textual.overview(found, columns, whole=options.verbose)
+    if options.verbose:
         yield ""
         yield textual.table(summary, columns)
     if len(results) > 1:
@@ -212,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
         "directories", nargs="+", type=Path, help="of `unpause run` or `unpause sweep`"
     )
     parser.add_argument(
-        "--differences", action="store_true", help="overview and differences, no table of means"
+        "--verbose", "-v", action="store_true", help="print every column and the means, too"
     )
     parser.add_argument("--out", type=Path, help="also write an interactive page with all of them")
     parser.add_argument("--force", action="store_true", help="replace an existing file")

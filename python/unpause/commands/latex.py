@@ -87,12 +87,12 @@ def _cell(cell: Cell) -> str:
     if cell.value == "-":
         number = "--"
     text = f"{number} {escaped(cell.half)}".strip()
-    wrapped = {"+": r"\textbf{%s}", "-": r"\textit{%s}"}.get(cell.mark, "%s")
+    wrapped = {"*": r"\textbf{%s}", "!": r"\textit{%s}"}.get(cell.mark, "%s")
     return wrapped % text
 
 
 def _caption(told: Overview) -> str:
-    legend = told.legend.replace("+ best, - worst", "Bold: best; italics: worst")
+    legend = told.legend.replace("* best, ! worst", "bold: best, italics: worst")
     return " ".join(part for part in (f"{told.title}.", legend) if part)
 
 

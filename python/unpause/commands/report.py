@@ -288,6 +288,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--png", action="store_true", help="write all figures as PNG, too")
     parser.add_argument("--width", type=int, help="width of the output in columns")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument(
+        "--verbose", "-v", action="store_true", help="print every column and sentence, too"
+    )
+    # By `unpause run --no-report`.
+    parser.add_argument("--no-draw", action="store_true", help=argparse.SUPPRESS)
     # By `unpause run`, which holds the directory's lock until its report is there.
     parser.add_argument("--held", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -296,14 +301,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def first(report: Report) -> None:
         if not quiet and report.overview is not None:
-            print(report.overview.title)
-            print(f"{textual.overview(report.overview, columns)}\n", flush=True)
-        if report.sentences and not quiet:
-            print(f"{printed.said(report.sentences, columns)}\n", flush=True)
+            print(_screen(report, columns, options.verbose), flush=True)
 
     # It gives memory back where Arrow's own allocators keep it: half as much for long series.
     pa.set_memory_pool(pa.system_memory_pool())
     try:
+        if options.no_draw:
+            first(_undrawn(load(options.directory)))
+            return 0
         if grouped.is_sweep(Path(options.directory)):
             built = build_sweep(options.directory, held=options.held)
         else:
@@ -327,6 +332,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     print("\n".join(closing(built, columns)))
     return 0
+
+
+def _undrawn(result: Result) -> Report:
+    """What the first screen shows, without any file."""
+    report = Report(Path(result.directory or ".") / "report.html")
+    report.overview = overview.of_result(result)
+    report.sentences = sentences.of_result(result)
+    return report
+
+
+def _screen(report: Report, columns: int, whole: bool) -> str:
+    """The first screen: title, table, answer; with `whole` every sentence.
+
+    A scheme that is alone has nothing to be compared with: then its sentence is the answer.
+    """
+    found = report.overview
+    assert found is not None
+    parts = [found.title, textual.overview(found, columns, whole=whole)]
+    if whole or not found.answer:
+        parts.append(printed.said(report.sentences, columns))
+    return "\n".join(filter(None, parts))
 
 
 def closing(built: Report, columns: int) -> list[str]:

@@ -24,7 +24,7 @@ from unpause.commands import report
 from unpause.data import beneath
 from unpause.errors import ResultError, ScenarioError, SweepError
 from unpause.pages import overview, textual
-from unpause.pages.summary import Summary, summarise
+from unpause.pages.summary import summarise
 from unpause.sweeps import axes, grouped
 from unpause.sweeps.sweep import PointsFailed, SweepProgress, shown, sweep
 from unpause.text import plural
@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     # By `unpause sweep` without --out.
     parser.add_argument("--default", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--verbose", "-v", action="store_true", help="print every column and the means, too"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs",
@@ -125,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 client.close()
     except PointsFailed as error:
         if error.table.num_rows:
-            _show(error.table, out)
+            _show(error.table, out, options.verbose)
         for number, (label, why) in enumerate(error.failed.items()):
             if number == _MOST_FAILED:
                 more = len(error.failed) - number
@@ -150,28 +153,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     done = last[-1]
     kept = f", {done.kept} of them kept from earlier" if done.kept else ""
     print(f"{plural(done.points, 'point')} in {time.monotonic() - started:.1f} s{kept}")
-    _show(table, out)
+    _show(table, out, options.verbose)
     return 0
 
 
-def _show(table: pa.Table, out: Path) -> None:
-    """The table of means on the terminal; chart, report and CSV in the directory."""
+def _show(table: pa.Table, out: Path, verbose: bool) -> None:
+    """The overview on the terminal; chart, report and CSV in the directory."""
     columns = printed.width()
     runs = grouped.Runs.of_sweep(table)
-    print(f"{textual.overview(overview.of_sweep(runs), columns, _MOST_ROWS)}\n")
-    summary = summarise(runs)
-    if len(summary.rows) > _MOST_ROWS:
-        rest = len(summary.rows) - _MOST_ROWS
-        summary = Summary(summary.heads, summary.rows[:_MOST_ROWS], summary.noise[:_MOST_ROWS])
-        print(f"{textual.table(summary, columns)}\n… {plural(rest, 'more row')}: in the report")
-    else:
-        print(textual.table(summary, columns))
-    if runs.seeds > 1:
-        told = (
-            f"Means over {runs.seeds} seeds, ± half of their 95 % interval. In brackets: the "
-            f"difference from {runs.schemes[0]} at the same values is within noise (t-test, 5 %)."
-        )
-        print(printed.wrapped(told, columns))
+    print(textual.overview(overview.of_sweep(runs), columns, _MOST_ROWS, whole=verbose))
+    if verbose:
+        summary = summarise(runs)
+        print(f"\n{textual.table(summary, columns)}")
+        if runs.seeds > 1:
+            told = (
+                "In brackets: the difference from "
+                f"{runs.schemes[0]} at the same values is within noise (t-test, 5 %)."
+            )
+            print(printed.wrapped(told, columns))
     print(f"{plural(table.num_rows, 'row')}: {out / 'sweep.parquet'}, {out / 'sweep.csv'}")
     try:
         built = report.build_sweep(out)

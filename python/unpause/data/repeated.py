@@ -37,17 +37,28 @@ def axes(columns: Sequence[str], runs: pa.Table, document: Mapping[str, Any]) ->
         runs: The table that has them.
         document: The scenario, as far as it is known.
     """
-    stated = keys_by_column(document)
+    known = keys_of(columns, runs, document)
     seeds = runs.column("seed").to_pylist()
 
     def repeats(name: str) -> bool:
-        noted = (runs.schema.field(name).metadata or {}).get(KEYS)
-        keys = json.loads(noted) if noted else stated.get(name)
-        if keys is not None:
-            return all(is_seed(key) for key in keys)
+        if name in known:
+            return all(is_seed(key) for key in known[name])
         return len(set(seeds)) > 1 and runs.column(name).to_pylist() == seeds
 
     return [name for name in columns if not repeats(name)]
+
+
+def keys_of(
+    columns: Sequence[str], runs: pa.Table, document: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """By column the keys that its values replace, where that is known."""
+    found = {}
+    stated = keys_by_column(document)
+    for name in columns:
+        noted = (runs.schema.field(name).metadata or {}).get(KEYS)
+        if noted or name in stated:
+            found[name] = json.loads(noted) if noted else stated[name]
+    return found
 
 
 def is_seed(key: str) -> bool:

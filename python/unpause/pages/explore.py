@@ -28,7 +28,7 @@ from unpause.data import beneath, schemes
 from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
 from unpause.explanation import sentences
-from unpause.pages import explored, markup, overview
+from unpause.pages import explored, markup, overview, unlike
 from unpause.pages.explored import Detail
 from unpause.pages.overview import Overview
 from unpause.pages.summary import Summary, summarise
@@ -166,7 +166,8 @@ class Explored:
         if len(results) == 1:
             return overview.of_result(results[0])
         every = [grouped.Runs.of_result(result) for result in results]
-        return overview.of_compared(list(self.results), every)
+        names = list(self.results)
+        return overview.of_compared(names, every, unlike.workloads(names, results))
 
 
 def _label(values: Sequence[tuple[str, Any]], runs: Sequence[tuple[Run, int]]) -> str:

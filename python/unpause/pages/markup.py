@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from unpause.pages.overview import Cell, Overview
 from unpause.text import plural
 
-_MARKS = {"+": ("best", "best, beyond noise"), "-": ("worst", "worst, beyond noise")}
+_MARKS = {"*": ("best", "best, beyond noise"), "!": ("worst", "worst, beyond noise")}
 
 
 def overview(found: Overview, most_rows: int = 60) -> str:
@@ -23,18 +24,20 @@ def overview(found: Overview, most_rows: int = 60) -> str:
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-    lines = [
-        *found.told,
-        f"and {plural(more, 'more row')}" if more else "",
-        found.legend,
-        found.scope,
-    ]
-    told = [
-        f'<p class="{"watched" if at < len(found.told) else "soft"}">{escape(line)}</p>'
-        for at, line in enumerate(lines)
-        if line
-    ]
-    return f'<section class="overview">{table if rows else ""}{"".join(told)}</section>'
+    above = _lines([("answer", " ".join(found.answer))])
+    below = _lines(
+        [
+            ("soft", f"and {plural(more, 'more row')}" if more else ""),
+            ("soft", found.legend),
+            *(("watched", line) for line in found.told),
+            *(("soft", line) for line in (*found.notes, found.scope)),
+        ]
+    )
+    return f'<section class="overview">{above}{table if rows else ""}{below}</section>'
+
+
+def _lines(lines: Sequence[tuple[str, str]]) -> str:
+    return "".join(f'<p class="{kind}">{escape(line)}</p>' for kind, line in lines if line)
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -50,4 +53,5 @@ def _cell(cell: Cell) -> str:
     half = f' <span class="soft">{escape(cell.half)}</span>' if cell.half else ""
     kind, says = _MARKS.get(cell.mark, ("", ""))
     attributes = f' title="{says}"' if says else ""
-    return f'<td class="number {kind}"{attributes}>{escape(cell.value + cell.mark)}{half}</td>'
+    mark = f' <span class="mark">{cell.mark}</span>' if cell.mark else ""
+    return f'<td class="number {kind}"{attributes}>{escape(cell.value)}{mark}{half}</td>'

@@ -1,11 +1,9 @@
-"""The small table that every view of runs opens with, and what stands below it.
+"""The small table that every view of runs opens with, the answer that it gives, and more lines.
 
 A row for each scheme (at each swept value, of each result), with what an engineer decides by; means
-over the seeds. In a column a row is marked as best if none is better beyond noise and one is worse
-beyond noise, and all with a better mean are; as worst the other way round: by
-:func:`unpause.statistics.intervals.difference` at 5 %, by at least 2 %, and in what is printed.
-With one seed nothing is marked, nor where a number is a bound only, nor as best what another column
-paid for.
+over the seeds, or the least and the most of them. :mod:`unpause.pages.column` says which row is
+better than which, :mod:`unpause.pages.answer` which one to take. Schemes are compared under the
+same traffic in the same fabric only. Rows of a scheme that a swept key does not change are one.
 
 Below: the flows that the scenario watches and its jobs, by name; then what the comparison shows and
 what not.
@@ -13,7 +11,6 @@ what not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,38 +18,22 @@ from typing import Any
 import pyarrow.compute as pc
 
 from unpause import text
+from unpause.data import workload
 from unpause.data.result import Result
 from unpause.explanation import causes, held, job_lines, story, watched_lines
-from unpause.pages import unlike
-from unpause.statistics.intervals import mean_interval
+from unpause.pages import answered, column
+from unpause.pages.answered import RESULT, Row, Rows
+from unpause.pages.column import Cell
+from unpause.pages.unlike import points, settings
 from unpause.sweeps import recorded
-from unpause.sweeps.grouped import NOT_RECORDED, Group, Runs
-from unpause.sweeps.recorded import MOST_JOBS, Kind, Measure
-from unpause.text import value_text
+from unpause.sweeps.grouped import Group, Runs
+from unpause.sweeps.recorded import MOST_JOBS, Measure
+from unpause.text import listed
 
 #: A name of a link that is no longer than this heads its column.
 _LINK_NAME = 10
 #: At most this many ports with a longest queue are named.
 _MOST_QUEUES = 3
-#: With more rows none is marked.
-_MOST_COMPARED = 60
-#: Means that differ by less of the larger one are as good as each other.
-_LEAST_APART = 0.02
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number as text.
-
-    Attributes:
-        value: The mean, "-" if there is none.
-        half: Half of its 95 % interval, empty if that is nothing.
-        mark: "+" for the best, "-" for the worst, else empty.
-    """
-
-    value: str
-    half: str = ""
-    mark: str = ""
 
 
 @dataclass
@@ -65,7 +46,10 @@ class Overview:
         names: What each row is about.
         heads: Two lines and the unit of each column.
         rows: The cells of each.
-        legend: What the marks mean, or why there are none.
+        legend: What numbers and marks mean, or why there are no marks.
+        answer: Which row to take, and what decides: one to a few sentences.
+        notes: More about columns.
+        aside: By column whether it only says why, or at what price.
         watched: A sentence for each watched entry.
         jobs: A sentence for each job.
         scope: What the comparison shows, and what it does not.
@@ -77,6 +61,9 @@ class Overview:
     heads: list[tuple[str, str, str]]
     rows: list[list[Cell]]
     legend: str
+    answer: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    aside: list[bool] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
     jobs: list[str] = field(default_factory=list)
     scope: str = ""
@@ -90,14 +77,13 @@ class Overview:
 def of_result(result: Result) -> Overview:
     """The overview of a result of `unpause run`."""
     runs = Runs.of_result(result)
-    groups = [(_names(runs, group), group) for group in runs.groups]
+    rows = Rows(runs.axes, _given(runs), _rows(runs), _unlike_schemes(result))
     told = story.of_result(result) if result.runs.num_rows <= story.MOST_RUNS else {}
     watched = [] if result.axes else watched_lines.lines(told)
     asked = watched_lines.entries(told)
-    heads = ["scheme", *map(_axis, runs.axes)]
     name = asked[0] if len(asked) == 1 else "watched"
-    found = _table(result.title, heads, groups, name, jobs=runs.jobs)
-    found.legend = " ".join(filter(None, [_longest_queues(result, runs), found.legend]))
+    found = _table(result.title, rows, name, jobs=runs.jobs)
+    found.notes = [*filter(None, [_longest_queues(result, runs)]), *found.notes]
     found.watched = watched
     found.jobs = job_lines.of_result(result)
     found.scope = _scope(result, runs)
@@ -123,26 +109,44 @@ def _longest_queues(result: Result, runs: Runs) -> str:
     # In one seed or point it may be here, in another there.
     schemes: dict[str, list[str]] = {}
     for scheme, of in places.items():
-        schemes.setdefault(f"at {_listed(sorted(of), 'or')}", []).append(scheme)
+        schemes.setdefault(f"at {_few(sorted(of), 'or')}", []).append(scheme)
     if len(schemes) == 1:
         return f"Longest queue: {next(iter(schemes))}."
-    parts = [f"{at} under {_listed(under)}" for at, under in schemes.items()]
+    parts = [f"{at} under {_few(under)}" for at, under in schemes.items()]
     if len(parts) > _MOST_QUEUES:
         parts[_MOST_QUEUES - 1 :] = ["elsewhere under the others"]
     return f"Longest queue: {'; '.join(parts)}."
 
 
-def _listed(names: Sequence[str], last: str = "and") -> str:
-    shown = [*names[:3], *["others"] * (len(names) > 3)]
-    return f" {last} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+def _few(names: Sequence[str], last: str = "and") -> str:
+    return listed([*names[:3], *["others"] * (len(names) > 3)], last)
+
+
+def _rows(runs: Runs, *more: str) -> list[Row]:
+    return [Row(group, (*group.values, *more)) for group in runs.groups]
+
+
+def _given(runs: Runs) -> set[str]:
+    """The axes of traffic and fabric."""
+    keys = {axis: runs.keys.get(axis, [axis]) for axis in runs.axes}
+    return {axis for axis, every in keys.items() if any(map(workload.is_given, every))}
+
+
+def _unlike_schemes(result: Result) -> dict[str, str]:
+    """The schemes that carry other traffic than the first, and the keys in which it differs."""
+    first, *others = result.schemes
+    found = {}
+    for scheme in others:
+        keys = workload.difference((result.scenario, first), (result.scenario, scheme))
+        if keys:
+            found[scheme] = ", ".join(keys[:2])
+    return found
 
 
 def of_sweep(runs: Runs) -> Overview:
     """The overview of a sweep."""
-    groups = [(_names(runs, group), group) for group in runs.groups]
-    found = _table(
-        runs.title, ["scheme", *map(_axis, runs.axes)], groups, "watched", jobs=runs.jobs
-    )
+    rows = Rows(runs.axes, _given(runs), _rows(runs))
+    found = _table(runs.title, rows, "watched", jobs=runs.jobs)
     axes = ", ".join(runs.axes)
     found.scope = (
         f"Shown: what changes with {axes}; everything else is as in the scenario." if axes else ""
@@ -154,28 +158,31 @@ def of_sweep(runs: Runs) -> Overview:
     return found
 
 
-def of_compared(names: Sequence[str], results: Sequence[Runs]) -> Overview:
-    """The overview of several results: schemes of one name one below the other."""
+def of_compared(
+    names: Sequence[str], results: Sequence[Runs], unlike: Mapping[str, str] | None = None
+) -> Overview:
+    """The overview of several results: schemes of one name one below the other.
+
+    Args:
+        names: Of the results.
+        results: Their runs.
+        unlike: By result how its traffic differs from that of the first one, where it does.
+    """
     every = [(group.scheme, group.values) for runs in results for group in runs.groups]
     schemes = list(dict.fromkeys(scheme for runs in results for scheme in runs.schemes))
-    groups = []
+    axes = [*results[0].axes, RESULT]
+    rows = []
     # Rows of the same swept values one below the other.
     for key in sorted(dict.fromkeys(every), key=lambda key: schemes.index(key[0])):
         for name, runs in zip(names, results, strict=True):
-            of = [group for group in runs.groups if (group.scheme, group.values) == key]
-            groups += [((*_names(runs, group), name), group) for group in of]
-    heads = ["scheme", *map(_axis, results[0].axes), "result"]
+            rows += [row for row in _rows(runs, name) if (row.scheme, row.values[:-1]) == key]
     each = [(name, _links(runs.rows)) for name, runs in zip(names, results, strict=True)]
-    links = ", ".join(f"{_listed(links, 'or')} in {name}" for name, links in each if links)
+    links = ", ".join(f"{_few(links, 'or')} in {name}" for name, links in each if links)
     jobs = list(dict.fromkeys(job for runs in results for job in runs.jobs))
-    found = _table(results[0].title, heads, groups, "watched", links, jobs)
-    found.scope = unlike.points(names, results)
+    compared = Rows(axes, _given(results[0]), rows, unlike or {})
+    found = _table(results[0].title, compared, "watched", links, jobs)
+    found.scope = points(names, results)
     return found
-
-
-def _names(runs: Runs, group: Group) -> tuple[str, ...]:
-    values = zip(runs.axes, group.values, strict=True)
-    return (group.scheme, *(value_text(name, value) for name, value in values))
 
 
 def _axis(name: str) -> str:
@@ -190,35 +197,42 @@ def _congested(group: Group) -> int:
 
 def _table(
     title: str,
-    name_heads: list[str],
-    groups: Sequence[tuple[tuple[str, ...], Group]],
+    rows: Rows,
     watched: str,
     links: str = "",
     jobs: Sequence[str] = (),
 ) -> Overview:
     """The table; `links` says where each link is the most congested, if that is not one."""
-    rows = [row for _, group in groups for row in group.rows]
-    every = _links(rows)
+    groups = [row.group for row in rows.rows]
+    runs = [run for group in groups for run in group.rows]
+    every = _links(runs)
     link = every[0] if len(every) == 1 else "link"
     head = link if len(link) <= _LINK_NAME else "link"
-    kinds = [
-        kind
+    columns = [
+        column.of(kind, groups, rows.sets)
         for kind in recorded.kinds(jobs, head, watched)
-        if any(kind.of(row) or (kind.always and kind.of(row) is not None) for row in rows)
+        if any(kind.of(run) or (kind.always and kind.of(run) is not None) for run in runs)
     ]
-    columns = [_column(kind, [group for _, group in groups]) for kind in kinds]
-    heads = [(*kind.head, unit) for kind, (unit, _) in zip(kinds, columns, strict=True)]
-    cells = [[cells[i] for _, cells in columns] for i in range(len(groups))]
-    legend = _legend([group for _, group in groups], cells)
-    if any(0 < _congested(group) < len(group.rows) for _, group in groups):
-        legend += " Utilisation: mean over the runs in which a link was congested."
+    cells = [[each.cells[i] for each in columns] for i in range(len(groups))]
+    legend, notes = _legend(groups, cells), []
     if len(every) > 1:
-        links = links or _listed(every, "or")
+        links = links or _few(every, "or")
         legend = f"Link: the most congested of each run, {links}. {legend}"
     elif len(link) > _LINK_NAME:
         legend = f"Link: {link}. {legend}"
-    names = [names for names, _ in groups]
-    return Overview(title, name_heads, names, heads, cells, legend.strip())
+    if any(0 < _congested(group) < len(group.rows) for group in groups):
+        notes.append("Utilisation: mean over the runs in which a link was congested.")
+    return Overview(
+        title,
+        ["scheme", *map(_axis, rows.axes)],
+        [*map(rows.texts, rows.rows)],
+        [each.head for each in columns],
+        cells,
+        legend.strip(),
+        answered.sentences(rows, columns),
+        notes,
+        [not each.decides for each in columns],
+    )
 
 
 def _links(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -227,102 +241,17 @@ def _links(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(link for link in links if link))
 
 
-def _column(kind: Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
-    """The unit, and the cells from top to bottom."""
-    measure = Measure("", kind.of, str, kind.unit)
-    intervals = [mean_interval(list(group.by_seed(measure).values())) for group in groups]
-    known = [abs(it.mean) for it in intervals if not math.isnan(it.mean)]
-    factor, unit = kind.unit(max(known, default=0.0))
-    cells = []
-    for group, interval in zip(groups, intervals, strict=True):
-        if math.isnan(interval.mean):
-            cells.append(Cell("-" if group.records(kind.needs) else NOT_RECORDED))
-            continue
-        # A tiny spread is that of rounding.
-        wide = interval.count > 1 and interval.half > 1e-9 * abs(interval.mean)
-        half = f"±{text.digits(interval.half / factor, 2)}" if wide else ""
-        rows = [row for row in group.rows if kind.of(row) is not None]
-        bound = kind.bound(rows)
-        # At least none says nothing.
-        value = (
-            "?"
-            if bound == ">=" and not interval.mean
-            else bound + text.digits(interval.mean / factor)
-        )
-        cells.append(Cell(value, half))
-    if not kind.bounds_count and any(kind.bound(group.rows) for group in groups):
-        return unit, cells
-    return unit, _marked(kind, measure, groups, cells)
-
-
-def _marked(
-    kind: Kind, measure: Measure, groups: Sequence[Group], cells: Sequence[Cell]
-) -> list[Cell]:
-    """The cells with marks: schemes compete at the same swept values."""
-    found = list(cells)
-    points = list(dict.fromkeys(group.values for group in groups))
-    several = len({group.scheme for group in groups}) > 1 or len(points) == 1
-    for point in points if several else [None]:
-        at = [
-            i
-            for i, group in enumerate(groups)
-            if cells[i].value not in ("-", NOT_RECORDED)
-            and (point is None or group.values == point)
-        ]
-        measured = [row for i in at for row in groups[i].rows if kind.of(row) is not None]
-        if len({kind.about(row) for row in measured}) > 1:
-            continue
-        every = sum(point in (None, group.values) for group in groups)
-        for i, mark in _best_and_worst(kind, measure, [(i, groups[i], cells[i]) for i in at]):
-            if mark == "+" or not kind.missing_is_worst or len(at) == every:
-                found[i] = Cell(cells[i].value, cells[i].half, mark)
-    return found
-
-
-def _best_and_worst(
-    kind: Kind, measure: Measure, rows: Sequence[tuple[int, Group, Cell]]
-) -> list[tuple[int, str]]:
-    if not 2 <= len(rows) <= _MOST_COMPARED:
-        return []
-    sign = 1 if kind.less_is_better else -1
-    means = [sign * mean_interval(list(it[1].by_seed(measure).values())).mean for it in rows]
-
-    def apart(one: int, other: int) -> bool:
-        if rows[one][2].value == rows[other][2].value:
-            return False
-        if abs(means[one] - means[other]) < _LEAST_APART * max(abs(means[one]), abs(means[other])):
-            return False
-        difference = rows[one][1].against(rows[other][1], measure)
-        return difference is not None and difference.known and not difference.noise
-
-    found = []
-    # Starting with the worst and with the best, until the first gap.
-    for mark, order in (("-", -1), ("+", 1)):
-        for one in sorted(range(len(rows)), key=lambda it: order * means[it]):
-            others = [other for other in range(len(rows)) if apart(one, other)]
-            beyond = [other for other in others if order * (means[other] - means[one]) < 0]
-            if beyond or not others:
-                break
-            place, group, _ = rows[one]
-            if mark == "-" or kind.earned(group.rows):
-                found.append((place, mark))
-    return found
-
-
 def _legend(groups: Sequence[Group], cells: Sequence[Sequence[Cell]]) -> str:
     counts = [len(group.by_seed(_SEED)) for group in groups] or [0]
     seeds = max(counts)
-    told = f"{seeds} seeds" if min(counts) == seeds else f"{min(counts)} to {seeds} seeds"
-    if len(groups) < 2:
-        return "Means over the seeds, ± half of the 95 % interval." if seeds > 1 else ""
+    several = f"{seeds} seeds" if min(counts) == seeds else f"{min(counts)} to {seeds} seeds"
     if seeds < 2:
-        return "One seed: no best or worst is marked, because the noise is not known."
-    if not any(cell.mark for row in cells for cell in row):
-        return f"Nothing differs beyond the noise of {told} (t-test, 5 %)."
-    return (
-        f"Means over {told}, ± half of the 95 % interval. + best, - worst, where the "
-        "difference is beyond noise (t-test, 5 %)."
-    )
+        few = "One seed: nothing is marked; --seeds 5 shows what is noise."
+        return few if len(groups) > 1 else ""
+    means = f"Means of {several} ± 95 % interval, or their range"
+    if len(groups) < 2 or not any(cell.mark for row in cells for cell in row):
+        return f"{means}."
+    return f"{means}; * best, ! worst beyond noise."
 
 
 _SEED = Measure("", lambda row: row["seed"], str, lambda _: (1.0, ""))
@@ -345,7 +274,7 @@ def _scope(result: Result, runs: Runs) -> str:
         missing.append("a flow by name ([[traffic]] watch = true)")
     missing.append("other loads, thresholds and link rates (unpause sweep)")
     shown = f"{len(runs.schemes)} schemes" if len(runs.schemes) > 1 else "one scheme"
-    also = unlike.settings(result)
+    also = settings(result)
     differ = f" The schemes also differ in {also}." if also else ""
     return f"Shown: {shown} under one workload.{differ} Not shown: {'; '.join(missing)}."
 

@@ -37,28 +37,45 @@ def table(summary: Summary, columns: int) -> str:
     return "\n\n".join(_block(summary.heads, rows, wide, names, block) for block in blocks)
 
 
-def overview(found: Overview, columns: int, most_rows: int = 40) -> str:
-    """The overview table of a run, at most `columns` wide, and the lines below it."""
+def overview(found: Overview, columns: int, most_rows: int = 40, whole: bool = False) -> str:
+    """The overview of runs, at most `columns` wide: its table, the answer, what marks mean.
+
+    Of columns that only say why or at what price, those without room are left out. With `whole` all
+    are there, in tables one below the other, and every line of the overview. A scheme that is alone
+    needs no answer, but its lines.
+    """
     rows = found.rows[:most_rows]
     names = _aligned([tuple(found.name_heads), *found.names[:most_rows]], columns // 2)
     left = _wide(names[0])
     wide = [_column_width(found, rows, i) for i in range(len(found.heads))]
+    shown = list(range(len(wide)))
+    while not whole and left + sum(wide[i] + 2 for i in shown) > columns:
+        aside = [i for i in shown if found.aside[i]]
+        if not aside:
+            break
+        shown.remove(aside[-1])
     blocks: list[list[int]] = [[]]
     room = columns - left
-    for i, width in enumerate(wide):
-        if blocks[-1] and room < width + 2:
+    for i in shown:
+        if blocks[-1] and room < wide[i] + 2:
             blocks.append([])
             room = columns - left
         blocks[-1].append(i)
-        room -= width + 2
+        room -= wide[i] + 2
     tables = [_overview_block(found, rows, names, left, wide, block) for block in blocks]
-    parts = ["\n\n".join(tables) if rows and wide else ""]
+    parts = ["\n\n".join(tables) if rows and shown else ""]
     if len(found.rows) > len(rows):
         parts.append(f"... {plural(len(found.rows) - len(rows), 'more row')}: in the report")
-    parts += [
-        printed.wrapped(line, columns) for line in (*found.told, found.legend, found.scope) if line
-    ]
-    return "\n".join(part for part in parts if part)
+    if found.legend:
+        parts.append(printed.wrapped(found.legend, columns))
+    lines = [" ".join(found.answer)]
+    if whole or not found.answer:
+        lines += found.told
+    if whole:
+        lines += [*found.notes, found.scope]
+    below = [printed.wrapped(line, columns) for line in lines if line]
+    # What one reads first stands apart.
+    return "\n".join([*filter(None, parts), *[""] * bool(found.answer), *below])
 
 
 def _aligned(names: Sequence[tuple[str, ...]], most: int) -> list[str]:
@@ -80,8 +97,11 @@ def _cut(name: str, most: int) -> str:
 
 
 def _column_width(found: Overview, rows: Sequence[Sequence[Cell]], column: int) -> int:
-    cells = [text for row in rows for text in (row[column].value, row[column].half)]
-    return max(_wide(text) for text in (*found.heads[column], *cells))
+    """Width of a column; marks have two characters of their own behind the numbers."""
+    cells = [row[column] for row in rows]
+    marks = 2 * any(cell.mark for cell in cells)
+    numbers = max((_wide(text) for cell in cells for text in (cell.value, cell.half)), default=0)
+    return max(*map(_wide, found.heads[column]), numbers + marks)
 
 
 def _overview_block(
@@ -92,21 +112,31 @@ def _overview_block(
     wide: Sequence[int],
     block: Sequence[int],
 ) -> str:
-    def line(name: str, texts: Sequence[tuple[str, str]]) -> str:
-        cells = [_pad(text, wide[i], right=True) + (mark or " ") for i, (text, mark) in
-                 zip(block, texts, strict=True)]  # fmt: skip
-        return (_pad(name, left, right=False) + " " + " ".join(cells)).rstrip()
+    marked = [any(row[i].mark for row in rows) for i in range(len(found.heads))]
 
-    lines = [
-        line(names[0] if part == 2 else "", [(found.heads[i][part], "") for i in block])
-        for part in range(3)
-    ]
+    def line(name: str, cells: Sequence[str]) -> str:
+        return "  ".join([_pad(name, left, right=False), *cells]).rstrip()
+
+    def number(i: int, text: str, mark: str = "") -> str:
+        with_mark = f"{text} {mark or ' '}" if marked[i] else text
+        return _coloured(_pad(with_mark, wide[i], right=True), mark)
+
+    lines = []
+    for part, name in enumerate(("", "", names[0])):
+        heads = [_pad(found.heads[i][part], wide[i], right=True) for i in block]
+        lines.append(line(name, heads))
     lines.append("─" * max(map(_wide, lines)))
     for name, row in zip(names[1:], rows, strict=True):
-        lines.append(line(name, [(row[i].value, row[i].mark) for i in block]))
+        lines.append(line(name, [number(i, row[i].value, row[i].mark) for i in block]))
         if any(row[i].half for i in block):
-            lines.append(line("", [(row[i].half, "") for i in block]))
+            lines.append(line("", [number(i, row[i].half) for i in block]))
     return "\n".join(lines)
+
+
+def _coloured(text: str, mark: str) -> str:
+    """The best in green and the worst in red, where there is colour."""
+    colour = {"*": "32", "!": "31"}.get(mark)
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and printed.colours() else text
 
 
 def _with_noise(summary: Summary) -> list[tuple[list[str], set[int]]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unpause import _native
+from unpause.data import workload
 from unpause.data.result import Result
 from unpause.sweeps.grouped import Runs
 from unpause.text import key_text, value_text
@@ -70,6 +71,24 @@ def scenarios(names: Sequence[str], results: Sequence[Result | None]) -> list[st
         keys = list(_keys(first.scenario, result.scenario))
         if keys:
             found.append(f"The scenario of {name} differs from that of {names[0]} in {_few(keys)}.")
+    return found
+
+
+def workloads(names: Sequence[str], results: Sequence[Result | None]) -> dict[str, str]:
+    """The results with other traffic than the first, and the keys in which it differs."""
+    found = {}
+    first = results[0]
+    for name, result in zip(names[1:], results[1:], strict=True):
+        if first is None or result is None:
+            continue
+        both = [scheme for scheme in first.schemes if scheme in result.schemes]
+        keys = [
+            key
+            for scheme in both
+            for key in workload.difference((first.scenario, scheme), (result.scenario, scheme))
+        ]
+        if keys:
+            found[name] = _few(list(dict.fromkeys(keys)))
     return found
 
 

@@ -11,11 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from unpause.statistics import student
 
+#: A range says more than a mean whose interval reaches further than this part of it.
+_WIDE = 0.5
+#: Seeds fall into two groups if the gap between these is that many times all other gaps together,
+#: and the seeds differ by at least this part of their mean.
+_GAP = 3
+_APART = 0.25
 #: Probability that an interval holds the mean; a difference is noise if its p is above the rest.
 CONFIDENCE = 0.95
 
@@ -43,6 +50,25 @@ def mean_interval(values: Sequence[float]) -> Interval:
         return Interval(mean, math.nan, math.nan, len(found))
     half = _quantile(len(found) - 1) * float(found.std(ddof=1)) / math.sqrt(len(found))
     return Interval(mean, mean - half, mean + half, len(found))
+
+
+def is_range(values: Sequence[float]) -> bool:
+    """Whether the least and the most of `values`, one for each seed, say more than their mean.
+
+    That is so of two seeds, where the interval is wider than half of the mean, and where the seeds
+    fall into two groups: what a scheme does to such a workload is then not near the mean.
+    """
+    found = sorted(values)
+    if len(found) < 2:
+        return False
+    interval, spread = mean_interval(found), found[-1] - found[0]
+    # A tiny spread is that of rounding.
+    if spread <= 1e-9 * abs(interval.mean):
+        return False
+    if len(found) == 2 or interval.half > _WIDE * abs(interval.mean):
+        return True
+    gap = max(b - a for a, b in pairwise(found))
+    return spread > _APART * abs(interval.mean) and gap > _GAP * (spread - gap)
 
 
 def _quantile(degrees: int) -> float:

@@ -11,7 +11,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,13 @@ from unpause.data import beneath, repeated, schemes, seals
 from unpause.data.files import parquet, whole
 from unpause.data.result import Result, load
 from unpause.errors import ResultError
-from unpause.statistics.intervals import Difference, Interval, difference, mean_interval
+from unpause.statistics.intervals import (
+    Difference,
+    Interval,
+    difference,
+    is_range,
+    mean_interval,
+)
 from unpause.sweeps import points, recorded
 from unpause.sweeps.recorded import Measure
 
@@ -72,26 +78,30 @@ class Runs:
         axes: What is swept, but the seed.
         rows: The runs.
         jobs: The jobs by name.
+        keys: By axis the keys of the scenario that its values replace, where that is known.
     """
 
     title: str
     axes: list[str]
     rows: list[Mapping[str, Any]]
     jobs: list[str] = field(default_factory=list)
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of_result(cls, result: Result) -> Runs:
         """The runs of a result, with the statistics of a sweep."""
         table = points.row_of(result)
         rows = [*map(result.named, table.to_pylist())]
-        return cls(result.title, result.axes, rows, _jobs(table))
+        keys = repeated.keys_of(result.axes, result.runs, result.scenario)
+        return cls(result.title, result.axes, rows, _jobs(table), keys)
 
     @classmethod
     def of_sweep(cls, table: pa.Table, title: str = "") -> Runs:
         """The runs of a sweep's table."""
         known = {c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)}
         names = [n for n in table.column_names if n not in known and not schema.job_of(n)]
-        return cls(title, repeated.axes(names, table, {}), table.to_pylist(), _jobs(table))
+        axes, keys = repeated.axes(names, table, {}), repeated.keys_of(names, table, {})
+        return cls(title, axes, table.to_pylist(), _jobs(table), keys)
 
     @cached_property
     def schemes(self) -> list[str]:
@@ -213,7 +223,7 @@ def _is_sound(about: Any) -> bool:
 
 
 def cell(group: Group, measure: Measure) -> str:
-    """A mean with half of its interval: "3.2 ms ± 4 %"."""
+    """A mean with half of its interval, "3.2 ms ± 4 %", or the least and the most of the seeds."""
     if not group.records(measure.needs):
         return NOT_RECORDED
     if len(group.rows) == 1 and measure.of_one is not None:
@@ -221,6 +231,9 @@ def cell(group: Group, measure: Measure) -> str:
     interval = group.interval(measure)
     if math.isnan(interval.mean):
         return "-"
+    values = list(group.by_seed(measure).values())
+    if is_range(values):
+        return text.span(values, measure.written)
     mean = measure.written(interval.mean)
     if interval.count < 2 or not interval.mean:
         return mean

@@ -77,6 +77,10 @@ class Kind:
     about: Callable[[Row], Any] = lambda _: None
     #: Whether a row without a number is worse than any.
     missing_is_worst: bool = False
+    #: Its name in a sentence, where the head alone does not say it.
+    spoken: str = ""
+    #: Whether one chooses by it: else it only says why, or at what price.
+    decides: bool = True
     #: A column that an older sweep may lack.
     needs: str = ""
 
@@ -156,7 +160,8 @@ class Statistic:
         shown = self.shown or column(self.name)
         needs = self.name if self.of else ""
         head = (above.format(**names), below)
-        return Kind(head, shown, self.format.unit, needs=needs, **self.judged)
+        judged = {**self.judged, "spoken": str(self.judged.get("spoken", "")).format(**names)}
+        return Kind(head, shown, self.format.unit, needs=needs, **judged)
 
 
 def _done_percent(row: Row) -> float | None:
@@ -308,6 +313,7 @@ STATISTICS: tuple[Statistic, ...] = (
         nullable=False,
         format=COUNT,
         head=(100, "packets", "resent"),
+        judged={"decides": False},
     ),
     Statistic(
         "pause_events",
@@ -328,7 +334,7 @@ STATISTICS: tuple[Statistic, ...] = (
         format=TIME,
         means=(70, "time paused"),
         head=(30, "links", "paused"),
-        judged={"earned": _without_losses},
+        judged={"earned": _without_losses, "decides": False},
     ),
     Statistic(
         "max_queue_bytes",
@@ -340,6 +346,7 @@ STATISTICS: tuple[Statistic, ...] = (
         format=SIZE,
         means=(90, "longest queue"),
         head=(60, "longest", "queue"),
+        judged={"decides": False},
     ),
     Statistic(
         "victim_flows",
@@ -366,7 +373,7 @@ STATISTICS: tuple[Statistic, ...] = (
         unit="ns",
         format=TIME,
         head=(20, "total", "wait"),
-        judged={"bound": _at_least, "earned": _without_losses},
+        judged={"bound": _at_least, "earned": _without_losses, "spoken": "wait of victims"},
     ),
     Statistic(
         "congested_link",
@@ -381,7 +388,11 @@ STATISTICS: tuple[Statistic, ...] = (
         format=SHARE,
         shown=_share,
         head=(50, "{link}", "used"),
-        judged={"less_is_better": False, "about": column("congested_link")},
+        judged={
+            "less_is_better": False,
+            "about": column("congested_link"),
+            "spoken": "use of {link}",
+        },
     ),
     Statistic(
         "watched_bps",
@@ -400,7 +411,13 @@ STATISTICS: tuple[Statistic, ...] = (
         unit="ns",
         format=TIME,
         head=(120, "recovers", "after"),
-        judged={"bound": _longer, "bounds_count": True, "always": True, "earned": _had_slowed},
+        judged={
+            "bound": _longer,
+            "bounds_count": True,
+            "always": True,
+            "earned": _had_slowed,
+            "spoken": "recovery of {watched}",
+        },
     ),
     Statistic("recovered", "whether they did", facts.recovered, pa.bool_()),
     Statistic(
@@ -409,6 +426,7 @@ STATISTICS: tuple[Statistic, ...] = (
         format=COUNT,
         shown=_unfinished,
         head=(70, "not", "done"),
+        judged={"spoken": "flows not done"},
     ),
     Statistic("marked_packets", "packets marked", format=COUNT, means=(100, "marked")),
     Statistic("notifications", "CNPs and CNMs", format=COUNT, means=(110, "notified")),
@@ -418,8 +436,15 @@ STATISTICS: tuple[Statistic, ...] = (
         format=COUNT,
         means=(120, "dropped"),
         head=(80, "packets", "dropped"),
+        judged={"decides": False},
     ),
-    Statistic("trimmed_packets", "packets trimmed", format=COUNT, head=(90, "packets", "trimmed")),
+    Statistic(
+        "trimmed_packets",
+        "packets trimmed",
+        format=COUNT,
+        head=(90, "packets", "trimmed"),
+        judged={"decides": False},
+    ),
 )
 
 #: The columns that they have in a sweep's table, after those of `runs`.

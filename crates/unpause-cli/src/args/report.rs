@@ -18,6 +18,9 @@ pub struct Report {
     #[arg(long)]
     pub png: bool,
     /// Print errors only.
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
+    /// Print every column and a sentence for each scheme, too.
+    #[arg(long, short)]
+    pub verbose: bool,
 }
