@@ -58,6 +58,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 LATER = (
     "causes",
     "victims",
+    "delays",
     "losses",
     "link_changes",
     "storms",

@@ -181,6 +181,12 @@ pub fn explain(package: &dyn Package, args: &Explain) -> u8 {
             arguments.extend([option.into(), value.into()]);
         }
     }
+    if let Some(slowest) = args.slowest {
+        arguments.extend(["--slowest".into(), slowest.to_string().into()]);
+    }
+    if let Some(seed) = args.seed {
+        arguments.extend(["--seed".into(), seed.to_string().into()]);
+    }
     if args.json {
         arguments.push("--json".into());
     }

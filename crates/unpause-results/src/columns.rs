@@ -305,6 +305,33 @@ columns! {
 }
 
 columns! {
+    /// One row for each completed flow, with `probes.causes`.
+    DELAYS:
+    "flow_id" "" "as in `flows`";
+    "delay_ns" "ns" "`fct_ns` less `ideal_fct_ns` of `flows`: the sum of the next twelve columns, exact to the picosecond";
+    "turn_ns" "ns" "waits at the sender while other flows and control packets had their turn at the NIC";
+    "rate_ns" "ns" "waits for the rate of its congestion control, its `rate_limit` or its source";
+    "window_ns" "ns" "waits for a full window of its congestion control or its host";
+    "pause_ns" "ns" "waits for PAUSE: at the NIC, and of the last packet in egress queues";
+    "credit_ns" "ns" "waits for credit of the receiver";
+    "loss_ns" "ns" "lost packets until NAKs, later ACKs or trimmed headers showed it, and packets sent again";
+    "timeout_ns" "ns" "waits for a timeout";
+    "queue_ns" "ns" "waits of the last packet in egress queues behind packets of other flows, and behind those of its own that had waited so";
+    "own_queue_ns" "ns" "the same behind packets of its own flow alone, beyond what the flow has by itself";
+    "switch_ns" "ns" "waits of the last packet inside switches, and longer paths";
+    "receiver_ns" "ns" "waits after that packet had arrived: for packets out of order, or for a slow host";
+    "other_ns" "ns" "what none of these explains";
+    "longest_node" "" "switch where the last packet waited longest in a queue; null if it waited in none";
+    "longest_port" "" "its egress port; null as before";
+    "longest_peer" "" "node at the other end; null as before";
+    "longest_ns" "ns" "that wait, for PAUSE and behind packets; null as before";
+    "ahead_bytes" "bytes" "bytes ahead of it in that queue when it joined; null as before";
+    "own_bytes" "bytes" "bytes of these that were of its own flow; null as before";
+    "largest_flow_id" "" "other flow with most bytes ahead of it; null if there was none";
+    "largest_bytes" "bytes" "these bytes; null as before";
+}
+
+columns! {
     /// One row for each job.
     JOBS:
     "job" "" "name of its `[[job]]`";

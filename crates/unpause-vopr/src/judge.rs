@@ -286,6 +286,7 @@ fn difference(one: &Results, other: &Results) -> String {
         .or(first("pauses", &one.pauses, &other.pauses))
         .or(first("causes", &one.causes, &other.causes))
         .or(first("victims", &one.victims, &other.victims))
+        .or(first("delays", &one.delays, &other.delays))
         .or(first("port_series", &one.port_series, &other.port_series))
         .or(first("flow_series", &one.flow_series, &other.flow_series))
         .or(first("packets", &one.packets, &other.packets))
@@ -373,6 +374,7 @@ fn unobserved(results: &Results) -> Results {
     results.packets.clear();
     results.causes.clear();
     results.victims.clear();
+    results.delays.clear();
     results.job_links.clear();
     results.totals = Totals {
         events: 0,

@@ -21,6 +21,7 @@ from unpause.explanation import (
     account,
     advice,
     causes,
+    delays,
     flow_lines,
     held,
     incidents,
@@ -59,18 +60,49 @@ def needed(result: Result) -> None:
         )
 
 
-def the_runs(result: Result, scheme: str | None = None) -> list[Run]:
-    """The first run of each scheme, or of one.
+def the_runs(result: Result, scheme: str | None = None, seed: int | None = None) -> list[Run]:
+    """The first run of each scheme, or of one; of those with `seed`.
 
     Raises:
-        ResultError: there is no such scheme.
+        ResultError: there is no such scheme, or no run with this seed.
     """
     if scheme is not None and scheme not in result.schemes:
         names = ", ".join(result.schemes)
         near = nearest(scheme, result.schemes)
         raise ResultError(f"no scheme {scheme!r}{near} (known: {names})")
     wanted = [scheme] if scheme is not None else result.schemes
-    return [result.runs_of(name)[0] for name in wanted]
+    if seed is None:
+        return [result.runs_of(name)[0] for name in wanted]
+    seeds = sorted({run.row["seed"] for name in wanted for run in result.runs_of(name)})
+    if seed not in seeds:
+        raise ResultError(f"no run has seed {seed}; there are {', '.join(map(str, seeds))}")
+    every = [[run for run in result.runs_of(name) if run.row["seed"] == seed] for name in wanted]
+    return [of[0] for of in every if of]
+
+
+def slowest(runs: Sequence[Run], most: int, columns: int) -> Iterator[str]:
+    """The slowest flows of each run, and where their time went.
+
+    Raises:
+        ResultError: the result is of a version that did not record this.
+    """
+    if most < 1:
+        raise ResultError(f"--slowest {most}: at least 1")
+    if not any(delays.are_there(run) for run in runs):
+        raise ResultError(
+            "no delays of flows are recorded: no flow is complete, or the result is of an older "
+            "version\nhint: run the scenario again, for longer"
+        )
+    for number, run in enumerate(runs):
+        if number:
+            yield ""
+        yield printed.wrapped(
+            f"{run.scheme} (seed {run.row['seed']}): the slowest flows, and where their time went "
+            "beyond what each takes alone",
+            columns,
+        )
+        for each in delays.slowest(run, run.table("flows"), most):
+            yield indented(delays.line(each), columns)
 
 
 def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None) -> Iterator[str]:
@@ -247,7 +279,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--flow", help="what this flow waited for and filled: its number, or a traffic entry"
     )
+    parser.add_argument("--slowest", type=int, metavar="N", help="where the time of N flows went")
     parser.add_argument("--scheme", help="only this one")
+    parser.add_argument("--seed", type=int, help="the run of this seed, in place of the first")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--width", type=int, help="width of the output in columns")
     return parser
@@ -262,10 +296,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         port = None if options.port is None else _egress(options.port)
         result = unfinished.stopped(options.directory) or load(options.directory)
         needed(result)
-        runs = the_runs(result, options.scheme)
+        runs = the_runs(result, options.scheme, options.seed)
         _check_time(runs, at_ns)
         if options.json:
             print(json.dumps(trees_json.as_json(result, runs, at_ns), default=trees_json.plain))
+        elif options.slowest is not None:
+            for line in slowest(runs, options.slowest, columns):
+                print(line)
         elif port is not None or options.flow is not None:
             for run in runs:
                 told = (

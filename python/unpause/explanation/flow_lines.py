@@ -13,7 +13,7 @@ from unpause.data import lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.errors import ResultError
-from unpause.explanation import account, causes, held
+from unpause.explanation import account, causes, delays, held
 from unpause.explanation.tree_lines import sure, waited, when
 from unpause.explanation.trees import Tree
 from unpause.text import nearest, plural, time, were
@@ -33,8 +33,21 @@ def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[st
         entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
         known = ", ".join(map(str, entries[:12]))
         raise ResultError(f"no flow {name!r}{nearest(name, entries)} (known: {known})")
+    if at_ns is None and delays.are_there(run):
+        for text in _delays(run, flows):
+            yield printed.wrapped(f"{run.scheme}: {text}", columns)
     for text in _told(run, name, flows, at_ns):
         yield printed.wrapped(f"{run.scheme}: {text}", columns)
+
+
+def _delays(run: Run, flows: pa.Table) -> Iterator[str]:
+    """Where the time of a flow went, or of the slowest flows of an entry."""
+    if flows.num_rows > 1:
+        yield from delays.of_entry(run, flows)
+        return
+    delay = delays.of_flow(run, flows.column("flow_id")[0].as_py())
+    if delay is not None:
+        yield from delays.sentences(run, delay)
 
 
 def _told(run: Run, name: str, flows: pa.Table, at_ns: float | None) -> Iterator[str]:

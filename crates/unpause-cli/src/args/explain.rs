@@ -12,6 +12,7 @@ Examples:
   unpause explain results/mine
   unpause explain results/mine --at 3.2ms --port 'S0->H1'
   unpause explain results/mine --flow F0
+  unpause explain results/mine --slowest 10
 
 The scenario needs causes = true under [probes] (docs/explain.md).")]
 pub struct Explain {
@@ -26,10 +27,16 @@ pub struct Explain {
     /// Explain what these flows waited for and which queues they filled: a flow's number or a traffic entry.
     #[arg(long, value_name = "FLOW")]
     pub flow: Option<String>,
+    /// Show the N flows with the largest slowdown, and where their time went.
+    #[arg(long, value_name = "N", conflicts_with_all = ["port", "flow", "at"])]
+    pub slowest: Option<u32>,
     /// Only this scheme.
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
+    /// Explain the run of this seed; without it, the first one.
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
     /// Print everything as JSON.
-    #[arg(long, conflicts_with_all = ["port", "flow"])]
+    #[arg(long, conflicts_with_all = ["port", "flow", "slowest"])]
     pub json: bool,
 }

@@ -128,7 +128,9 @@ fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: Most) -> Option<Trial> 
             "flows" => row_bytes.flow = each,
             "port_series" => row_bytes.port_sample = each,
             "flow_series" => row_bytes.flow_sample = each,
-            "packets" | "causes" | "pauses" | "victims" | "ranks" | "messages" => disk += bytes,
+            "packets" | "causes" | "pauses" | "victims" | "delays" | "ranks" | "messages" => {
+                disk += bytes
+            }
             _ => {}
         }
     }

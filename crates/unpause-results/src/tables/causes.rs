@@ -100,7 +100,7 @@ pub fn victims(measured: &[Measured]) -> RecordBatch {
 }
 
 /// The node at the other end of a port, if there is one.
-fn peer(run: &Run, node: NodeId, port: Option<PortId>) -> Option<&str> {
+pub(super) fn peer(run: &Run, node: NodeId, port: Option<PortId>) -> Option<&str> {
     let peers = &run.names.peers[node as usize];
     Some(run.names.name(*peers.get(usize::from(port?))?))
 }

@@ -12,6 +12,7 @@ pub mod series;
 mod builder;
 mod causes;
 mod collectives;
+mod delays;
 mod jobs;
 mod links;
 
@@ -53,6 +54,8 @@ pub struct Tables {
     pub causes: RecordBatch,
     /// Flows that waited for what others had filled, with the same.
     pub victims: RecordBatch,
+    /// Where the time of completed flows went, with the same.
+    pub delays: RecordBatch,
     /// Packets lost to links that were down and to routes that led nowhere.
     pub losses: RecordBatch,
     /// One row for each change of a link in one direction, and of routes.
@@ -94,6 +97,7 @@ pub const TABLES: [&str; 20] = [
     "packets",
     "causes",
     "victims",
+    "delays",
     "losses",
     "link_changes",
     "storms",
@@ -120,6 +124,7 @@ impl Tables {
             "packets" => Some(&self.packets),
             "causes" => Some(&self.causes),
             "victims" => Some(&self.victims),
+            "delays" => Some(&self.delays),
             "losses" => Some(&self.losses),
             "link_changes" => Some(&self.link_changes),
             "storms" => Some(&self.storms),
@@ -154,6 +159,7 @@ impl Tables {
         let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
         let pauses = table(pauses, |r| r.pauses = Vec::new());
         let victims = table(causes::victims, |r| r.victims = Vec::new());
+        let delays = table(delays::delays, |r| r.delays = Vec::new());
         let jobs = table(jobs::jobs, |_| {});
         let critical = table(jobs::critical, |_| {});
         let messages = table(jobs::messages, |r| r.messages = Vec::new());
@@ -169,6 +175,7 @@ impl Tables {
             packets,
             causes,
             victims,
+            delays,
             losses: links::losses(measured),
             link_changes: links::link_changes(measured),
             storms: storms(measured),
@@ -195,6 +202,7 @@ impl Tables {
             packets: packets(measured),
             causes: causes::causes(measured),
             victims: causes::victims(measured),
+            delays: delays::delays(measured),
             losses: links::losses(measured),
             link_changes: links::link_changes(measured),
             storms: storms(measured),

@@ -29,7 +29,7 @@ pub(crate) struct ProbeKeys {
     pub(crate) ports: Written<Ports>,
     /// record each PAUSE as an interval, table `pauses`
     pub(crate) pauses: Param<bool>,
-    /// record what held the bytes at each PAUSE and which flows it held up (tables `causes` and `victims`); `unpause explain` needs this
+    /// record what held the bytes at each PAUSE, which flows it held up, and where the time of each flow went (tables `causes`, `victims` and `delays`); `unpause explain` needs this
     pub(crate) causes: Param<bool>,
     /// count the bytes that each job sends over each link, table `job_links`; runs take up to a third longer
     pub(crate) job_links: Param<bool>,

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use unpause_protocols::units::Time;
 
-use super::egress::discipline::Discipline;
 use super::outputs::Outputs;
 use super::records::mirror::Part;
 use super::records::recorder::{Link, Paused, Recorder};
@@ -138,11 +137,7 @@ impl<'a, 'p, M: Model> Inspection<'a, 'p, M> {
 
     /// What is in egress queue `index`, with a packet that is about to join it.
     fn parts(&mut self, index: usize, joining: Option<(&Packet, PortId)>) -> &[Part] {
-        let mirror = self.causes.mirror(index);
-        match &self.outputs.queues[index].packets {
-            Discipline::Fifo(ring) => mirror.follow(ring),
-            other => mirror.count(other.iter()),
-        }
+        let mirror = self.causes.look(index, &self.outputs.queues[index].packets);
         if let Some((packet, ingress)) = joining {
             mirror.join(&Packet {
                 time: self.now,

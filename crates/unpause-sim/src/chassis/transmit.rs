@@ -138,11 +138,30 @@ impl<M: Model> Chassis<M> {
                 false => self.ask_and_leave(now, packet, flags, way, window),
             };
         }
+        if packet.trace_number().is_some() {
+            self.note_join(now, packet, index);
+        }
+        let queue = &mut self.outputs.queues[index];
+        let port = &mut self.outputs.ports[to as usize];
         queue.keep(now, packet, from, flags);
         port.wait(now, class, to, &mut self.outputs.ready);
         if !self.outputs.schedulers.is_empty() {
             self.outputs.schedulers[to as usize].on_backlog(class);
         }
+    }
+
+    /// A packet whose delays are recorded is about to join egress queue `index`.
+    #[cold]
+    #[inline(never)]
+    fn note_join(&mut self, now: Time, packet: &Packet, index: usize) {
+        let Some(causes) = &mut self.causes else {
+            return;
+        };
+        let paused = self.outputs.egress[index].pause.total(now);
+        let (port, _) = self.outputs.place(index);
+        let at = (self.id, port);
+        let queue = &self.outputs.queues[index].packets;
+        causes.on_join(now, packet, (index, queue), (at, paused));
     }
 
     /// Sends what is most urgent out of a free port: PFC frames, then what the scheduler says.
@@ -170,6 +189,14 @@ impl<M: Model> Chassis<M> {
         let index = first + class as usize;
         let queue = &mut self.outputs.queues[index];
         let packet = queue.packets.pop();
+        if let Some(number) = packet.trace_number() {
+            let egress = &self.outputs.egress[index];
+            let paused = egress.pause.total(now);
+            if let Some(causes) = &mut self.causes {
+                causes.on_leave(now, (packet.flow, number), paused, window.log);
+            }
+        }
+        let queue = &mut self.outputs.queues[index];
         queue.bytes -= u64::from(packet.bytes);
         let more = !queue.packets.is_empty();
         port.end.backlog &= !(u8::from(!more) << class);

@@ -19,7 +19,7 @@ pub struct Probes {
     pub pauses: bool,
     /// Record when the sender of a RoCE flow knows that all has arrived.
     pub acknowledged: bool,
-    /// Record what held the bytes at each PAUSE, and which flows it held up.
+    /// Record what held the bytes at each PAUSE, which flows it held up, and where the time of each flow went.
     pub causes: bool,
     /// Count what each job puts on each link; of no effect without jobs.
     pub job_links: bool,

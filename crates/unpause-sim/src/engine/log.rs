@@ -9,6 +9,7 @@ use crate::jobs::RankIteration;
 use crate::jobs::collected::Collected;
 use crate::jobs::links::JobLinks;
 use crate::outcome::causes::{CauseRecord, Expiry};
+use crate::outcome::delays::Traces;
 use crate::outcome::held_back::Egress;
 use crate::outcome::losses::Losses;
 use crate::outcome::results::{
@@ -62,6 +63,9 @@ pub struct Log {
     /// PAUSEs that ran out, if it is recorded why switches sent PAUSE.
     #[show(same = expiries.len())]
     pub expiries: Vec<Expiry>,
+    /// Delays of flows, if it is recorded why switches sent PAUSE.
+    #[show(same = delays.count())]
+    pub delays: Traces,
     /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].
     #[show(same = ports.len())]
     pub ports: Vec<PortRecord>,
@@ -107,6 +111,7 @@ impl Log {
         join(&mut self.causes, other.causes);
         join(&mut self.waits, other.waits);
         join(&mut self.expiries, other.expiries);
+        self.delays.merge(other.delays);
         join(&mut self.ports, other.ports);
         join(&mut self.port_series, other.port_series);
         join(&mut self.histograms, other.histograms);

@@ -137,6 +137,13 @@ pub const ALL: u8 = 0b1000_0000;
 /// flow that are in flight together differ by less than half of what the other bits count.
 pub const SENT_BITS: u32 = 42;
 
+/// In [`Packet::slot`] of data: its delays are recorded. The bits between this one and those of the slot have its number among such
+/// packets of its flow.
+const TRACED: u32 = 1 << 31;
+
+/// Bits of [`Packet::slot`] that are those of the slot if delays are recorded.
+const SLOT_BITS: u32 = 24;
+
 /// A packet in a queue or on a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -213,6 +220,30 @@ impl Packet {
     #[inline]
     pub fn is_retry(&self) -> bool {
         self.bits & (MEASURE | ACK_REQUEST) == MEASURE
+    }
+    /// Has its delays recorded, as number `number` of such packets of its flow, below 128. Its slot must be small enough.
+    pub fn trace(&mut self, number: u8) {
+        if self.slot < 1 << SLOT_BITS {
+            self.slot |= TRACED | u32::from(number) << SLOT_BITS;
+        }
+    }
+    /// Its number, if its delays are recorded.
+    #[inline]
+    pub fn trace_number(&self) -> Option<u8> {
+        let traced = self.slot & TRACED != 0;
+        traced.then_some((self.slot >> SLOT_BITS & 127) as u8)
+    }
+    /// The same packet for its receiver.
+    pub fn untraced(&self) -> Self {
+        let bits = if self.slot & TRACED != 0 {
+            SLOT_BITS
+        } else {
+            u32::BITS
+        };
+        Self {
+            slot: (u64::from(self.slot) & ((1 << bits) - 1)) as u32,
+            ..*self
+        }
     }
     /// True of RoCE's packets with a record of what switches have written.
     #[inline]

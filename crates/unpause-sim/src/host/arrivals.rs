@@ -14,6 +14,7 @@ use crate::engine::window::Window;
 use crate::fabric::NodeId;
 use crate::fabric::packet::{ALL, INT, Kind, Packet};
 use crate::link::pause::PendingPause;
+use crate::outcome::delays::Arrival;
 use crate::traffic::Ending;
 
 impl Host {
@@ -29,6 +30,9 @@ impl Host {
 
     #[inline(never)]
     fn on_rare_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        if let Some(number) = packet.trace_number() {
+            return self.on_traced_arrival(now, packet, number, window);
+        }
         let machine = &mut self.machine;
         match packet.kind {
             Kind::Data | Kind::Trimmed if self.receivers.grant_credits() => {
@@ -55,6 +59,25 @@ impl Host {
             _ if packet.has_telemetry() => self.on_telemetry(now, packet, window),
             _ => self.on_feedback(now, packet, (&[], None), window),
         }
+    }
+
+    /// A packet has arrived whose delays are recorded: number `number` of such packets of its flow.
+    #[cold]
+    fn on_traced_arrival(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        number: u8,
+        window: &mut Window<'_, '_>,
+    ) {
+        if packet.kind.is_data() {
+            window.log.delays.arrivals.push(Arrival {
+                flow: packet.flow,
+                number,
+                at: now,
+            });
+        }
+        self.on_rare_arrival(now, &packet.untraced(), window);
     }
 
     /// A data packet has arrived, whole or trimmed, where receivers grant credits.

@@ -227,6 +227,7 @@ impl Receivers {
 
     /// True if the flow of `packet` may end when that arrives, with this many `packets` that arrive at about the same time.
     pub fn may_end(&self, packet: &Packet, packets: u64) -> bool {
+        let packet = packet.untraced();
         let Some(receiver) = self.get(packet.slot, packet.flow) else {
             return false;
         };

@@ -84,7 +84,7 @@ impl Host {
             senders: Senders::new(plan),
             machine: Machine::new(id, plan),
             delayed: Slab::new(),
-            tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),
+            tcp: Box::new(Tcp::new(plan)),
             ranks: None,
         }
     }

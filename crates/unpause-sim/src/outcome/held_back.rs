@@ -87,6 +87,15 @@ impl HeldBack {
         self.pauses.push(pause);
     }
 
+    /// For how long the egress was paused from `start` to `end`, in pauses that are over.
+    pub fn paused_in(&self, start: Time, end: Time) -> Time {
+        let late = self.pauses.iter().rev();
+        let late = late.take_while(|pause| pause.end > start);
+        late.fold(Time::ZERO, |paused, pause| {
+            paused + pause.end.min(end).saturating_sub(pause.start.max(start))
+        })
+    }
+
     /// `flow`, which the node keeps at `place`, waited for the whole of the last pause.
     pub fn whole(&mut self, place: usize, flow: u32, rate: Option<Rate>) {
         let pause = self.pauses.len() as u32 - 1;

@@ -2,6 +2,7 @@
 
 pub mod causes;
 pub mod deadlock;
+pub mod delays;
 pub mod held_back;
 pub mod ideal;
 pub mod losses;

@@ -17,6 +17,7 @@ pub use links::{LinkChange, LossPlace, LossRecord};
 pub use crate::fabric::packet::Kind as PacketKind;
 pub use crate::jobs::{CollectiveRecord, JobLinkRecord, MessageRecord, RankIteration};
 pub use crate::outcome::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
+pub use crate::outcome::delays::{DelayRecord, QueueWait};
 pub use crate::outcome::storms::StormRecord;
 
 /// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
@@ -33,6 +34,8 @@ pub struct Results {
     pub causes: Vec<CauseRecord>,
     /// By (flow, node, port, priority), if the same.
     pub victims: Vec<VictimRecord>,
+    /// Where the time of completed flows went, by flow, if the same.
+    pub delays: Vec<DelayRecord>,
     /// By (time, node, port, priority).
     pub port_series: Vec<PortSample>,
     /// By (time, node, port), if [`crate::config::Probes::histogram`].

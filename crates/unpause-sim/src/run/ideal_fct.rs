@@ -35,8 +35,16 @@ fn fastest(
 }
 
 impl IdealFct {
-    /// How long it takes; `None` if its path is not known, or it has no size.
-    pub fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
+    /// How long one frame of `wire_bytes` of the flow takes; `None` if its path is not known.
+    pub fn of_frame(&mut self, flow: &FlowEnd, wire_bytes: u64, plan: &Plan<'_>) -> Option<Time> {
+        self.turn_to(flow, plan);
+        let framing = plan.ports.framing_bytes;
+        let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
+        fastest(&self.paths, Frames::one(wire_bytes), early)
+    }
+
+    /// Finds the paths of the flow, unless they are those of the flow before; answers its way.
+    fn turn_to(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Direction {
         let there = way_of(flow, plan);
         if self.of != Some(there) {
             plan.paths(&there, &mut self.paths);
@@ -44,6 +52,12 @@ impl IdealFct {
             self.back = None;
             self.of = Some(there);
         }
+        there
+    }
+
+    /// How long it takes; `None` if its path is not known, or it has no size.
+    pub fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
+        let there = self.turn_to(flow, plan);
         let size = flow.size_bytes?;
         let framing = plan.ports.framing_bytes;
         let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);

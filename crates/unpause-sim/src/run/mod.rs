@@ -1,6 +1,7 @@
 //! A run from its first window to its results: shards on threads of their own, of this process or of several, or one after the
 //! other on one thread.
 
+pub mod delays;
 pub mod ideal_fct;
 pub mod node;
 pub mod operations;

@@ -12,6 +12,7 @@ use crate::outcome::results::{
 };
 use crate::outcome::series::in_order;
 use crate::plan::Plan;
+use crate::run::delays;
 use crate::run::ideal_fct::IdealFct;
 use crate::run::operations::operations;
 use crate::run::provenance;
@@ -45,6 +46,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         causes,
         waits,
         expiries,
+        delays,
         port_series,
         mut histograms,
         mut packets,
@@ -61,6 +63,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
     let messages = messages(plan, (message_starts, message_ends, message_acks), &flows);
     let collectives = operations(plan, collectives, &flows);
+    let delays = delays::records(plan, &delays, &flows);
     let flows = records(plan, flows, senders);
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
@@ -79,6 +82,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         pauses,
         causes,
         victims,
+        delays,
         port_series: in_order(port_series),
         histograms,
         flow_series,

@@ -9,6 +9,7 @@ mod critical;
 mod cut_through;
 mod datagrams;
 mod deadlock;
+mod delays;
 mod egress_queues;
 mod exactness;
 mod exchange;

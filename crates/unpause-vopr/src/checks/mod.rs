@@ -2,6 +2,7 @@
 
 mod cbfc;
 mod cut_through;
+mod delays;
 mod facts;
 mod job_sums;
 mod jobs;
@@ -23,9 +24,10 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 32] = [
+pub const CHECKS: [(&str, Check); 33] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
+    ("delays", delays::delays),
     ("retries", totals::retries),
     ("ideal", totals::no_faster_than_ideal),
     ("notifications", totals::notifications),
@@ -59,9 +61,10 @@ pub const CHECKS: [(&str, Check); 32] = [
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 13] = [
+const WITH_EVENTS: [(&str, Check); 14] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
+    ("delays", delays::delays),
     ("marks", totals::marks),
     ("losses", link_events::losses),
     ("storms", storms::storms),

@@ -59,6 +59,7 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 const LATER: [&str; 13] = [
     "causes",
     "victims",
+    "delays",
     "losses",
     "link_changes",
     "storms",

@@ -6,9 +6,12 @@ use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::mirror::Mirror;
 use crate::chassis::egress::Queue;
+use crate::chassis::egress::discipline::Discipline;
 use crate::engine::log::Log;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 use crate::outcome::causes::{CauseRecord, Expiry};
+use crate::outcome::delays::QueueWait;
 use crate::outcome::held_back::{Egress, HeldBack, Pause};
 use crate::plan::Plan;
 
@@ -24,6 +27,8 @@ pub struct Recorder {
     queues: Vec<Watched>,
     causes: Vec<CauseRecord>,
     expiries: Vec<Expiry>,
+    /// Packets in egress queues whose delays are recorded, and for how long their queues had been paused before.
+    traced: Vec<(QueueWait, Time)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +91,7 @@ impl Recorder {
             queues: vec![Watched::default(); places],
             causes: Vec::new(),
             expiries: Vec::new(),
+            traced: Vec::new(),
         }
     }
 
@@ -236,9 +242,73 @@ impl Recorder {
         queue.is_shared
     }
 
-    /// What egress queue `index` holds.
-    pub fn mirror(&mut self, index: usize) -> &mut Mirror {
-        &mut self.queues[index].mirror
+    /// The content of egress queue `index`, which holds `packets`, up to date.
+    pub fn look(&mut self, index: usize, packets: &Discipline) -> &mut Mirror {
+        let mirror = &mut self.queues[index].mirror;
+        match packets {
+            Discipline::Fifo(ring) => mirror.follow(ring),
+            other => mirror.count(other.iter()),
+        }
+        mirror
+    }
+
+    /// A packet whose delays are recorded joins egress queue `index`, which holds `packets`, at this node and port. The queue has been
+    /// paused for this long.
+    pub fn on_join(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        (index, packets): (usize, &Discipline),
+        ((node, port), paused): ((NodeId, PortId), Time),
+    ) {
+        let (mut ahead_bytes, mut own_bytes) = (0, 0);
+        let mut largest: Option<(u32, u64)> = None;
+        let mut of_flow = (0, 0);
+        for part in self.look(index, packets).parts() {
+            ahead_bytes += part.bytes;
+            if part.flow == packet.flow {
+                own_bytes += part.bytes;
+                continue;
+            }
+            // Parts come by flow.
+            of_flow = if of_flow.0 == part.flow {
+                (part.flow, of_flow.1 + part.bytes)
+            } else {
+                (part.flow, part.bytes)
+            };
+            if largest.is_none_or(|(_, most)| of_flow.1 > most) {
+                largest = Some(of_flow);
+            }
+        }
+        let wait = QueueWait {
+            flow: packet.flow,
+            number: packet.trace_number().unwrap_or_default(),
+            node,
+            port,
+            joined: now,
+            left: now,
+            paused: Time::ZERO,
+            ahead_bytes,
+            own_bytes,
+            largest,
+        };
+        self.traced.push((wait, paused));
+    }
+
+    /// Packet `number` of those of `flow` whose delays are recorded leaves its egress queue, which has been paused for this long.
+    #[cold]
+    #[inline(never)]
+    pub fn on_leave(&mut self, now: Time, (flow, number): (u32, u8), paused: Time, log: &mut Log) {
+        let mut traced = self.traced.iter();
+        let place = traced.position(|(wait, _)| (wait.flow, wait.number) == (flow, number));
+        if let Some(place) = place {
+            let (wait, before) = self.traced.swap_remove(place);
+            log.delays.waits.push(QueueWait {
+                left: now,
+                paused: (paused - before).min(now - wait.joined),
+                ..wait
+            });
+        }
     }
 
     /// Hands over what it has recorded; `place` names the egress of an index.

@@ -2,6 +2,7 @@
 
 pub mod ack_info;
 mod datagrams;
+pub mod delays;
 mod feedback;
 pub mod gates;
 pub mod grants;

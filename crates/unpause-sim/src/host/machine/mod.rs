@@ -29,8 +29,8 @@ use nics::Nics;
 pub struct Machine {
     #[show(skip)]
     pub id: NodeId,
-    /// Some packet may be delayed or changed on arrival: a flow has an extra delay, the host is slow for some time, or data carry
-    /// pull targets or use credits of a link.
+    /// Some packet may be delayed, changed or recorded on arrival: a flow has an extra delay, the host is slow for some time, data
+    /// carry pull targets or use credits of a link, or causes are recorded.
     #[show(skip)]
     pub delays: bool,
     /// The time of the first rare event.
@@ -55,6 +55,7 @@ impl Machine {
         Self {
             id,
             delays: has_buffer
+                || plan.config.probes.causes
                 || plan.config.scheme.credits.is_some()
                 || plan.config.switch.cbfc.is_some(),
             rare_at: Time::NEVER,

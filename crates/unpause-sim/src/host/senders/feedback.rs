@@ -16,6 +16,7 @@ use super::{Senders, arm, demand, flows_in_turn};
 use crate::engine::log::Log;
 use crate::engine::window::Window;
 use crate::fabric::packet::{ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
+use crate::outcome::delays::Hold;
 
 /// The consequence of feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,8 @@ impl Senders {
         };
         match packet.kind {
             Kind::Nak => {
+                self.note_cause(Hold::Nack);
+                let sender = &mut self.flows[slot as usize];
                 // With lost ACKs a NAK may be what ends a round trip; with selective repeat it is an ACK, too.
                 let counts = window.plan.config.host.nic.times_naks() || self.selective.is_some();
                 let rtt = (counts && measures).then(rtt);
@@ -112,6 +115,13 @@ impl Senders {
         After::Change
     }
 
+    /// The next change that lets a flow send again has this reason.
+    fn note_cause(&mut self, cause: Hold) {
+        if let Some(delays) = &mut self.delays {
+            delays.cause = Some(cause);
+        }
+    }
+
     /// A NAK says that a packet was trimmed.
     #[cold]
     fn on_trim(
@@ -122,6 +132,7 @@ impl Senders {
         window: &mut Window<'_, '_>,
     ) -> After {
         let slot = packet.slot;
+        self.note_cause(Hold::Trim);
         let timeout = window.plan.config.host.retransmit_timeout;
         let recovery = selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.flows[slot as usize];
@@ -223,8 +234,11 @@ impl Senders {
         let timeouts = sender.timeouts;
         sender.on_timer(now, recovery, &mut machine.rng);
         let goes_back = sender.timeouts > timeouts;
-        if goes_back && self.gives_up(now, slot, machine, window.log) {
-            return;
+        if goes_back {
+            self.note_cause(Hold::Timeout);
+            if self.gives_up(now, slot, machine, window.log) {
+                return;
+            }
         }
         if window.plan.config.scheme.credits.is_some() {
             self.ask_for_credit(now, slot, machine, window);
@@ -306,6 +320,7 @@ impl Senders {
         };
         if let Some(selective) = &mut self.selective {
             selective.on_pull(slot, &mut sender.recovery, packet.stamp);
+            self.note_cause(Hold::Credit);
             self.after_change(now, slot, machine);
         }
     }

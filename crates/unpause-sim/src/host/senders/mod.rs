@@ -10,6 +10,7 @@ use unpause_protocols::congestion_control::receiver_credits::sender::Demand;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{LinkSpeed, Time};
 
+use super::flow::delays::{After as Sent, Delays};
 use super::flow::grants::most_credit;
 use super::flow::layout::Layout;
 use super::flow::no_repair;
@@ -69,6 +70,9 @@ pub struct Senders {
     #[show(same = posted.len())]
     #[show(by = posted.iter_mut().for_each(|(flow, posted)| posted.show(*flow, visitor)))]
     posted: BTreeMap<u32, Posted>,
+    /// Where the time of flows goes, if causes are recorded.
+    #[show(refuse_if = delays.is_some())]
+    delays: Option<Box<Delays>>,
 }
 
 /// Sets the timer of the flow in `slot`, if it is due earlier than the one that is set.
@@ -111,6 +115,7 @@ impl Senders {
             retries: Retries::of(plan),
             notified: VecDeque::new(),
             posted: BTreeMap::new(),
+            delays: plan.config.probes.causes.then(Box::default),
         }
     }
 
@@ -130,6 +135,9 @@ impl Senders {
         };
         let sender = Sender::new(start, speed, plan, now);
         reserve_first(&mut self.flows);
+        if let Some(delays) = &mut self.delays {
+            delays.begin(now, sender.flow);
+        }
         let slot = self.flows.insert(sender) as u32;
         self.begin(slot, plan);
         slot
@@ -176,6 +184,9 @@ impl Senders {
 
     /// A flow's rate, window, packets or timers may have changed.
     pub fn after_change(&mut self, now: Time, slot: u32, machine: &mut Machine) {
+        if self.delays.is_some() {
+            self.note_change(now, slot);
+        }
         let nic = machine.nics.nic_mut();
         if nic.in_list {
             return self.after_change_in_list(now, slot, machine);
@@ -193,6 +204,17 @@ impl Senders {
                 nic.at = nic.at.min(entry.time().max(nic.end.busy_until));
             }
             _ => {}
+        }
+    }
+
+    /// Follows what lets the flow in `slot` send again.
+    #[cold]
+    fn note_change(&mut self, now: Time, slot: u32) {
+        let sender = &mut self.flows[slot as usize];
+        if let Some(delays) = &mut self.delays {
+            sender.after_change(now);
+            let allowed = sender.repaces().then_some(sender.next_start);
+            delays.on_change(now, sender.flow, sender.recovery.has_packet(), allowed);
         }
     }
 
@@ -298,8 +320,12 @@ impl Senders {
         let more = sender.has_packet(now);
         arm(&mut machine.timers, sender, slot);
         window.log.counts.data_packets += 1;
+        if self.delays.is_some() {
+            self.send_noted((now, slot), &mut packet, more, machine, window);
+        } else {
+            machine.nics.nic_mut().transmit(now, class, &packet, window);
+        }
         let nic = machine.nics.nic_mut();
-        nic.transmit(now, class, &packet, window);
         if more && self.selective.is_some() {
             self.enqueue_next(now, slot, machine, plan);
         } else if more {
@@ -307,6 +333,43 @@ impl Senders {
         } else {
             self.end_datagrams(now, slot, machine, window.log);
         }
+    }
+
+    /// Puts a packet of the flow in `slot` onto the wire, with `more` to send after it. Notes where the time since the last one went, and
+    /// traces a packet that may turn out to end its flow.
+    #[cold]
+    #[inline(never)]
+    fn send_noted(
+        &mut self,
+        (now, slot): (Time, u32),
+        packet: &mut Packet,
+        more: bool,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let sender = &self.flows[slot as usize];
+        let (flow, class) = (sender.flow, sender.class);
+        let nic = machine.nics.nic_mut();
+        let Some(delays) = &mut self.delays else {
+            return;
+        };
+        let pauses = nic.waits.get(usize::from(class));
+        let again = delays.before_send(now, (flow, sender.retransmitted), pauses);
+        let has_left = sender.has_left();
+        if !more && !has_left || again && self.selective.is_some() {
+            let bytes = window.ports.wire_bytes(packet) as u32;
+            if let Some(departure) = delays.departure(now, flow, (bytes, again)) {
+                packet.trace(departure.number);
+                window.log.delays.departures.push(departure);
+            }
+        }
+        nic.transmit(now, class, packet, window);
+        let after = Sent {
+            again,
+            has_packet: more,
+            has_left,
+        };
+        delays.after_send(flow, nic.end.busy_until, sender.next_start, after);
     }
 
     /// The sender in `slot` has nothing to send at present. One of datagrams is over.
@@ -344,6 +407,9 @@ impl Senders {
     /// Removes a sender, and records its end.
     pub fn forget(&mut self, slot: u32, log: &mut Log) {
         let sender = self.flows.remove(slot as usize);
+        if let Some(delays) = &mut self.delays {
+            delays.end(sender.flow);
+        }
         self.record_end(slot, sender.end(None), log);
     }
 

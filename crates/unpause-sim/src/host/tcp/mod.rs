@@ -18,6 +18,7 @@ use crate::fabric::packet::{ALL, ECE, FORWARD, Kind, Packet};
 use crate::plan::Plan;
 use crate::traffic::{Ending, FlowSpec};
 
+use super::flow::delays::Delays;
 use super::machine::Machine;
 use pool::Pool;
 use receiver::{Receiver, Reply};
@@ -36,6 +37,8 @@ pub struct Tcp {
     pub pool: Pool,
     /// Where segments wait.
     pub qdisc: Qdisc,
+    /// Where the time of flows goes, if causes are recorded.
+    delays: Option<Box<Delays>>,
 }
 
 impl Tcp {
@@ -46,17 +49,19 @@ impl Tcp {
             receivers,
             pool,
             qdisc: _,
+            delays: _,
         } = self;
         senders.is_empty() && receivers.is_empty() && pool.is_empty()
     }
 
     /// No connections.
-    pub fn new(qdisc: Qdisc) -> Self {
+    pub fn new(plan: &Plan<'_>) -> Self {
         Self {
             senders: Slab::new(),
             receivers: Slab::new(),
             pool: Pool::default(),
-            qdisc,
+            qdisc: plan.config.host.tcp.qdisc,
+            delays: plan.config.probes.causes.then(Box::default),
         }
     }
 

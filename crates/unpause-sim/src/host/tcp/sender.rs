@@ -131,6 +131,21 @@ impl Sender {
         self.recovery.acknowledged() - self.base
     }
 
+    /// Segments sent again.
+    pub fn repeated(&self) -> u64 {
+        self.retransmitted
+    }
+
+    /// Times that it has timed out.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    /// True if there are bytes that it has never sent.
+    pub fn has_unsent(&self) -> bool {
+        self.sent < self.size
+    }
+
     /// True if an acknowledgement with this number on the wire acknowledges the whole flow.
     pub fn ends_at(&self, seq: u32) -> bool {
         unwrap(seq, self.acknowledged()) >= self.size

@@ -6,6 +6,7 @@
 
 use unpause_protocols::units::Time;
 
+use super::super::flow::delays::{After as Sent, Delays};
 use super::super::machine::Machine;
 use super::super::nic::item::Item;
 use super::super::timer::Timer;
@@ -16,6 +17,9 @@ use crate::engine::batch::FlowStart;
 use crate::engine::log::Log;
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
+use crate::outcome::delays::Hold;
+use crate::outcome::held_back::HeldBack;
+use crate::plan::Plan;
 use crate::traffic::Ending;
 
 impl Tcp {
@@ -28,6 +32,10 @@ impl Tcp {
         window: &mut Window<'_, '_>,
     ) {
         let spec = &start.spec;
+        if let Some(delays) = &mut self.delays {
+            delays.begin(now, start.id);
+            delays.wait(start.id);
+        }
         if spec.is_pooled() {
             let taken = self.pool.take(spec);
             let own = (start.id, taken.source_port);
@@ -82,6 +90,9 @@ impl Tcp {
         machine: &mut Machine,
         window: &mut Window<'_, '_>,
     ) {
+        if self.delays.is_some() {
+            self.note_change(now, slot, window.plan);
+        }
         if self.qdisc == Qdisc::Pfifo {
             return self.fill(now, slot, machine, window);
         }
@@ -107,6 +118,16 @@ impl Tcp {
         }
     }
 
+    /// Follows what lets the connection in `slot` send again.
+    #[cold]
+    fn note_change(&mut self, now: Time, slot: u32, plan: &Plan<'_>) {
+        let sender = &mut self.senders[slot as usize];
+        if let Some(delays) = &mut self.delays {
+            let has_packet = sender.next_priority(now, &plan.tcp).is_some();
+            delays.on_change(now, sender.flow, has_packet, None);
+        }
+    }
+
     /// Puts all segments that a connection may send into the FIFO of their class.
     fn fill(&mut self, now: Time, slot: u32, machine: &mut Machine, window: &mut Window<'_, '_>) {
         let nic = machine.nics.nic_mut();
@@ -123,10 +144,13 @@ impl Tcp {
                 nic.at = nic.at.min(entry.time().max(nic.end.busy_until));
                 return;
             }
-            let Some(packet) = sender.send(now, slot, window.plan, &mut machine.rng) else {
+            let Some(mut packet) = sender.send(now, slot, window.plan, &mut machine.rng) else {
                 return;
             };
             let class = window.plan.classes.of(packet.priority());
+            if let Some(delays) = &mut self.delays {
+                note_send(delays, (now, now), sender, (&mut packet, None), window);
+            }
             nic.wait(now, class, &packet, self.qdisc);
         }
     }
@@ -204,7 +228,7 @@ impl Tcp {
     ) {
         let sender = &mut self.senders[slot as usize];
         let class = sender.class;
-        let Some(packet) = sender.send(now, slot, window.plan, &mut machine.rng) else {
+        let Some(mut packet) = sender.send(now, slot, window.plan, &mut machine.rng) else {
             return;
         };
         debug_assert_eq!(
@@ -213,7 +237,14 @@ impl Tcp {
             "a segment leaves in the class whose turn it is"
         );
         window.log.counts.data_packets += 1;
-        machine.nics.nic_mut().transmit(now, class, &packet, window);
+        let nic = machine.nics.nic_mut();
+        if let Some(delays) = &mut self.delays {
+            let bytes = window.ports.wire_bytes(&packet);
+            let free = now + nic.end.transmitter.speed.time_for(bytes);
+            let pauses = nic.waits.get(usize::from(class));
+            note_send(delays, (now, free), sender, (&mut packet, pauses), window);
+        }
+        nic.transmit(now, class, &packet, window);
         self.enqueue(now, slot, machine, window);
         self.arm_sender(slot, machine);
     }
@@ -250,6 +281,9 @@ impl Tcp {
     /// Removes a sender, and records its end. A connection of a pool goes back there.
     pub fn forget(&mut self, now: Time, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
+        if let Some(delays) = &mut self.delays {
+            delays.end(sender.flow);
+        }
         log.senders.extend(sender.end());
         let spec = sender.spec;
         if let Some(number) = sender.pooled
@@ -300,9 +334,15 @@ impl Tcp {
         if sender.next_timer() > now {
             return self.arm_sender(slot, machine);
         }
-        if sender.on_timer(now, &window.plan.config.host.tcp, &mut machine.rng) {
+        let timeouts = sender.timeouts();
+        let repeats_syn = sender.on_timer(now, &window.plan.config.host.tcp, &mut machine.rng);
+        let times_out = sender.timeouts() > timeouts;
+        if repeats_syn {
             let syn = sender.syn(now, slot, window.plan);
             self.reply(now, syn, machine, window);
+        }
+        if times_out && let Some(delays) = &mut self.delays {
+            delays.cause = Some(Hold::Timeout);
         }
         self.after_change(now, slot, machine, window);
     }
@@ -330,4 +370,33 @@ impl Tcp {
         }
         self.arm_receiver(slot, machine);
     }
+}
+
+/// Notes where the time since the last segment of `sender` went, now that `packet` leaves until `free`. Traces it if it may turn out to
+/// end the flow.
+#[cold]
+#[inline(never)]
+fn note_send(
+    delays: &mut Delays,
+    (now, free): (Time, Time),
+    sender: &mut Sender,
+    (packet, pauses): (&mut Packet, Option<&HeldBack>),
+    window: &mut Window<'_, '_>,
+) {
+    let flow = sender.flow;
+    let again = delays.before_send(now, (flow, sender.repeated()), pauses);
+    let has_left = sender.has_unsent();
+    if !has_left || again {
+        let bytes = window.ports.wire_bytes(packet) as u32;
+        if let Some(departure) = delays.departure(now, flow, (bytes, again)) {
+            packet.trace(departure.number);
+            window.log.delays.departures.push(departure);
+        }
+    }
+    let after = Sent {
+        again,
+        has_packet: sender.next_priority(now, &window.plan.tcp).is_some(),
+        has_left,
+    };
+    delays.after_send(flow, free, sender.next_start, after);
 }

@@ -1,0 +1,150 @@
+"""Where the time of flows went: the parts add up, and the words name the cause."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow.compute as pc
+import pytest
+
+import unpause
+from unpause.commands import explain
+from unpause.data.result import Result, Run
+from unpause.explanation import delays, flow_lines
+
+INCAST = """
+duration = "20ms"
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 8
+host_rate = "100Gbps"
+fabric_rate = "400Gbps"
+delay = "1us"
+[probes]
+causes = true
+[[scheme]]
+name = "PFC"
+[[scheme]]
+name = "HPCC"
+congestion_control = "hpcc"
+[[scheme]]
+name = "NSCC"
+congestion_control = "nscc"
+loss_recovery = "selective-repeat"
+[scheme.set]
+"host.spraying" = "reps"
+"host.paths" = 64
+"switch.lossless" = []
+"switch.lossy_queue" = "128KB"
+"switch.trimming.size" = "64B"
+"switch.trimming.cut" = "either"
+[[scheme]]
+name = "DCTCP"
+congestion_control = "dctcp"
+set = { "switch.lossless" = [], "switch.lossy_queue" = "1MB" }
+[[traffic]]
+name = "storage"
+kind = "burst"
+from = "H8..H15"
+to = "H0"
+size = "512KB"
+start = "10us"
+[[traffic]]
+name = "small"
+kind = "flow"
+from = "H8"
+to = "H1"
+size = "100KB"
+start = "20us"
+[[traffic]]
+name = "limited"
+kind = "flow"
+from = "H2"
+to = "H3"
+size = "100KB"
+rate_limit = "1Gbps"
+"""
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return unpause.run(INCAST, progress=False)
+
+
+def _said(run: Run, flow: str) -> str:
+    return " ".join(" ".join(flow_lines.lines(run, flow, 100, None)).split())
+
+
+def test_the_parts_add_up_to_the_picosecond(result: Result) -> None:
+    for scheme in result.schemes:
+        run = result.runs_of(scheme)[0]
+        flows = {row["flow_id"]: row for row in run.table("flows").to_pylist()}
+        rows = run.table("delays").to_pylist()
+        complete = [row for row in flows.values() if row["fct_ns"] is not None]
+        assert len(rows) == len(complete) == 10
+        for row in rows:
+            flow = flows[row["flow_id"]]
+            parts = sum(round(1000 * row[part]) for part in delays.PARTS)
+            more = round(1000 * flow["fct_ns"]) - round(1000 * flow["ideal_fct_ns"])
+            assert parts == round(1000 * row["delay_ns"]) == max(0, more), (scheme, row)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "why"),
+    [
+        ("PFC", r"\d+ % (queues|PAUSE)"),
+        ("HPCC", r"\d+ % its (window|rate)"),
+        ("NSCC", r"\d+ % (its window|lost packets)"),
+        ("DCTCP", r"\d+ % (its window|queues)"),
+    ],
+)
+def test_the_largest_part_is_what_a_scheme_does_to_an_incast(
+    result: Result, scheme: str, why: str
+) -> None:
+    said = _said(result.runs_of(scheme)[0], "storage")
+    assert re.search(rf"storage, its slowest flow \(up to slowdown [\d.]+\): {why}", said), said
+
+
+@pytest.mark.parametrize("scheme", ["HPCC", "NSCC"])
+def test_without_pause_the_fullest_link_is_named(result: Result, scheme: str) -> None:
+    said = _said(result.runs_of(scheme)[0], "storage")
+    assert "The fullest link on its path was leaf0->H0 (100 Gb/s)" in said
+    assert "7 flows of storage" in said
+
+
+def test_a_queue_is_named_with_what_was_ahead(result: Result) -> None:
+    said = _said(result.runs_of("PFC")[0], "storage")
+    assert re.search(r"waited longest, [\d.]+ us, at leaf0->H0, behind .* of other flows", said)
+    assert re.search(r"of flow \d+ \(storage\) were most", said)
+
+
+def test_a_limit_is_the_whole_delay_of_a_limited_flow(result: Result) -> None:
+    for scheme in ("PFC", "HPCC", "NSCC"):
+        said = _said(result.runs_of(scheme)[0], "limited")
+        assert "100 % its rate" in said, said
+
+
+def test_flows_of_one_sender_wait_for_each_other(result: Result) -> None:
+    said = _said(result.runs_of("PFC")[0], "small")
+    assert "other packets at its NIC" in said
+    assert "H8 also sent meanwhile: 1 flow of storage" in said
+
+
+def test_the_slowest_flows_are_listed(result: Result) -> None:
+    runs = explain.the_runs(result, "HPCC")
+    first, *rest = explain.slowest(runs, 3, 200)
+    assert first.startswith("HPCC (seed 1): the slowest flows")
+    assert len(rest) == 3
+    slowdowns = [float(re.search(r"slowdown ([\d.]+)", text)[1]) for text in rest]  # type: ignore[index]
+    assert slowdowns == sorted(slowdowns, reverse=True)
+    assert slowdowns[0] == pytest.approx(
+        pc.max(runs[0].table("flows").column("slowdown")).as_py(), rel=0.01
+    )
+
+
+def test_an_unknown_seed_names_those_there_are(result: Result) -> None:
+    with pytest.raises(unpause.errors.ResultError, match="no run has seed 7; there are 1"):
+        explain.the_runs(result, seed=7)
+    assert [run.scheme for run in explain.the_runs(result, seed=1)] == result.schemes
