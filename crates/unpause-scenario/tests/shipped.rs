@@ -57,9 +57,10 @@ const INCASTS: [&str; 3] = [
 ];
 
 /// Tables that are left out where they have no rows.
-const MAY_BE_EMPTY: [&str; 12] = [
+const MAY_BE_EMPTY: [&str; 13] = [
     "causes",
     "victims",
+    "delays",
     "losses",
     "link_changes",
     "storms",

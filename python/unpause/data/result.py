@@ -89,6 +89,11 @@ class Result:
         return self.tables["victims"]
 
     @property
+    def delays(self) -> pa.Table:
+        """Where the time of completed flows went; with ``probes.causes``."""
+        return self.tables["delays"]
+
+    @property
     def losses(self) -> pa.Table:
         """Packets lost to links that were down, and those for which switches had no route."""
         return self.tables["losses"]

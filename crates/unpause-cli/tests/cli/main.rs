@@ -85,6 +85,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "causes.parquet",
         "collectives.parquet",
         "critical.parquet",
+        "delays.parquet",
         "fct-PFC+PCN.txt",
         "fct-PFC.txt",
         "flow_series.parquet",
