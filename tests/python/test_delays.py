@@ -116,8 +116,9 @@ def test_without_pause_the_fullest_link_is_named(result: Result, scheme: str) ->
 
 def test_a_queue_is_named_with_what_was_ahead(result: Result) -> None:
     said = _said(result.runs_of("PFC")[0], "storage")
-    assert re.search(r"waited longest, [\d.]+ us, at leaf0->H0, behind .* of other flows", said)
-    assert re.search(r"of flow \d+ \(storage\) were most", said)
+    place = r"(leaf\d|spine\d)->(leaf0|spine\d|H0)"
+    assert re.search(rf"waited longest, [\d.]+ us, at {place}, behind .* of other flows", said)
+    assert re.search(r" KB of them of flow \d+ \(storage\)", said)
 
 
 def test_a_limit_is_the_whole_delay_of_a_limited_flow(result: Result) -> None:

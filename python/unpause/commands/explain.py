@@ -101,7 +101,7 @@ def slowest(runs: Sequence[Run], most: int, columns: int) -> Iterator[str]:
             "beyond what each takes alone",
             columns,
         )
-        for each in delays.slowest(run, run.table("flows"), most):
+        for each in delays.slowest(run, run.counted_flows(), most):
             yield indented(delays.line(each), columns)
 
 

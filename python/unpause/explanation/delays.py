@@ -117,7 +117,7 @@ def sentences(run: Run, delay: Delay) -> Iterator[str]:
 
 def of_entry(run: Run, flows: pa.Table) -> Iterator[str]:
     """Where the time of the slowest flows of an entry went, and of the slowest one in detail."""
-    slow = slowest(run, flows)
+    slow = slowest(run, run.counted(flows))
     if not slow:
         return
     tail = pa.Table.from_pylist([each.delay for each in slow])
@@ -211,7 +211,7 @@ def _of_nic(run: Run, flow: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _entries(flows: pa.Table, sent: np.ndarray, own: float | None) -> str:
-    """Entries with their numbers of flows and shares of the bytes; `own` bytes are of a flow beside."""
+    """Entries with their numbers of flows and shares of the bytes; a flow beside them has `own`."""
     counts = Counter(flows.column("traffic").to_pylist())
     total = float(sent.sum()) + (own or 0.0)
     by_entry: Counter[str] = Counter()
@@ -246,4 +246,4 @@ def _of_queue(run: Run, delay: Delay) -> str:
     flows = run.columns("flows", ["flow_id", "traffic"])
     name = flows.filter(pc.equal(flows.column("flow_id"), largest)).column("traffic")
     entry = f" ({name[0].as_py()})" if len(name) else ""
-    return f"{text}: {size(row['largest_bytes'])} of flow {largest}{entry} were most."
+    return f"{text}, {size(row['largest_bytes'])} of them of flow {largest}{entry}."

@@ -57,8 +57,8 @@ def draw(result: Result) -> Figure:
     legend(figure, list(axes))
     note(
         figure,
-        "Completed flows of all seeds. Upper bar of a scheme: mean of all; lower bar, hatched: mean "
-        "of the slowest, one in 100.",
+        "Completed flows of all seeds. Upper bar of a scheme: mean of all; lower bar, hatched: "
+        "mean of the slowest, one in 100.",
         "Parts of a flow add up to its FCT less that of the flow alone.",
     )
     return figure
@@ -68,7 +68,7 @@ def _joined(runs: list[Run]) -> pa.Table:
     """The delays of completed flows, with size and slowdown."""
     tables = []
     for run in runs:
-        flows = run.columns("flows", ["flow_id", "size_bytes", "slowdown"])
+        flows = run.counted_flows(["flow_id", "size_bytes", "slowdown"])
         tables.append(run.table("delays").join(flows, "flow_id", join_type="inner"))
     return pa.concat_tables(tables)
 

@@ -142,7 +142,7 @@ fn a_window_of_one_packet_waits_for_each_ack() {
         ..HostConfig::default()
     };
     let (results, delays) = delays(&config);
-    // Each packet but the last takes its way there, an ACK the way back, and the next one goes.
+    // Each packet but the last crosses the fabric, an ACK comes back, and the next one goes.
     let total = fct(&results.flows[0]) - (alone + slot() * 9);
     assert!(total > us(9 * 4));
     assert_eq!(
