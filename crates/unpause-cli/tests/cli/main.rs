@@ -94,6 +94,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "job_links.parquet",
         "jobs.parquet",
         "link_changes.parquet",
+        "loads.parquet",
         "losses.parquet",
         "manifest.json",
         "messages.parquet",

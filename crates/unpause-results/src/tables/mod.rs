@@ -86,7 +86,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 21] = [
     "runs",
     "flows",
     "loads",

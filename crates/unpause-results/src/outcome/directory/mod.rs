@@ -56,7 +56,7 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 13] = [
+const LATER: [&str; 14] = [
     "causes",
     "victims",
     "delays",
