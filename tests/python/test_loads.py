@@ -43,7 +43,7 @@ def test_a_sentence_has_both_loads_of_all_seeds(builder: Builder) -> None:
     ]
 
 
-def test_nothing_is_said_without_a_load(builder: Builder) -> None:
+def test_a_result_without_a_load_has_no_sentence(builder: Builder) -> None:
     builder.run("PFC")
     assert loads.of_result(builder.result()) == []
 
