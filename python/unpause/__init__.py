@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unpause.api import Progress, Result, load, run, validate
     from unpause.claims.claim import Claim, ClaimsError, Verdict
     from unpause.data.result import ResultError, Run
-    from unpause.errors import ScenarioError, SweepError
+    from unpause.errors import ScenarioError, SweepError, TooLargeError
     from unpause.figures import NothingToDraw
     from unpause.session import Completion, Message, Session, SessionError
     from unpause.sweeps.sweep import PointsFailed, SweepProgress, sweep
@@ -42,6 +42,7 @@ _WHERE = {
     "SessionError": "session",
     "SweepError": "errors",
     "SweepProgress": "sweeps.sweep",
+    "TooLargeError": "errors",
     "Verdict": "claims.claim",
     "load": "api",
     "run": "api",
@@ -65,6 +66,7 @@ __all__ = [
     "SessionError",
     "SweepError",
     "SweepProgress",
+    "TooLargeError",
     "Verdict",
     "__version__",
     "load",

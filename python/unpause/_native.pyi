@@ -40,6 +40,7 @@ class Scenario:
         duration: str | None = None,
         threads: int | None = None,
         exact_packets: bool = False,
+        force: bool = False,
         progress: Callable[[str, int, int, float, int], None] | None = None,
         keep: str | PathLike[str] | None = None,
     ) -> Outcome: ...

@@ -68,6 +68,7 @@ def run(
     duration: str | None = None,
     threads: int | None = None,
     exact_packets: bool = False,
+    force: bool = False,
     progress: bool | Callable[[Progress], None] | None = None,
 ) -> Result:
     """Run a scenario, every scheme and every point of its sweep.
@@ -83,6 +84,7 @@ def run(
             depend on it.
         exact_packets: Simulate every packet; else what repeats itself is skipped. The results do
             not depend on it.
+        force: Run it even if the estimate exceeds the memory of this machine.
         progress: A function called a few times a second; True for a line on standard error, False
             for silence. By default a line if standard error is a terminal.
 
@@ -91,6 +93,7 @@ def run(
 
     Raises:
         ScenarioError: a mistake in the scenario, with file, line and what to do about it.
+        TooLargeError: it needs more memory than there is.
         KeyboardInterrupt: Ctrl-C; the simulation has been stopped.
     """
     outcome = run_native(
@@ -101,6 +104,7 @@ def run(
         duration=duration,
         threads=threads,
         exact_packets=exact_packets,
+        force=force,
         progress=progress,
     )
     return Result.of(outcome)

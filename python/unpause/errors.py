@@ -32,6 +32,10 @@ class ScenarioError(ValueError):
         super().__init__(f"{text}\nhelp: {help}" if help else text)
 
 
+class TooLargeError(ScenarioError, MemoryError):
+    """A run needs more memory or disk than there is; ``force=True`` runs it anyway."""
+
+
 class SweepError(ValueError):
     """A sweep cannot be run: an axis makes no sense, or the cluster is not there."""
 

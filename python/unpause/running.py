@@ -58,6 +58,7 @@ def run_native(
     duration: str | None = None,
     threads: int | None = None,
     exact_packets: bool = False,
+    force: bool = False,
     progress: bool | Callable[[Progress], None] | None = None,
     keep: Path | None = None,
 ) -> Result:
@@ -78,6 +79,7 @@ def run_native(
             duration=duration,
             threads=threads,
             exact_packets=exact_packets,
+            force=force,
             progress=show,
             keep=keep,
         )

@@ -91,9 +91,12 @@ class Session:
         priority: Of all messages; 3 by default.
         record: Sample messages into table ``flow_series``.
         tell: Which completions of messages are told. Each costs time.
+        force: Open it even if the estimate exceeds the memory of this machine, and do not stop at
+            nine tenths of it.
 
     Raises:
         ScenarioError: a mistake in the scenario, with file, line and what to do about it.
+        TooLargeError: it needs more memory than there is.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class Session:
         priority: int | None = None,
         record: bool = False,
         tell: tuple[Literal["sent", "delivered"], ...] = ("delivered", "sent"),
+        force: bool = False,
     ) -> None:
         from unpause import _native
 
@@ -122,6 +126,7 @@ class Session:
             record=record,
             sent="sent" in tell,
             delivered="delivered" in tell,
+            force=force,
         )
         self._tell = tell
         self.hosts: list[str] = self._native.hosts

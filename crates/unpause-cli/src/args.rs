@@ -207,6 +207,9 @@ pub struct Testbed {
     /// Simulate all runs, even those in the cache (see unpause cache).
     #[arg(long)]
     pub fresh: bool,
+    /// Run even if the estimate exceeds the free memory or disk space.
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub say: Say,
 }
@@ -249,6 +252,9 @@ pub struct Sweep {
     /// Print every column and the table of means, too.
     #[arg(long, short)]
     pub verbose: bool,
+    /// Run even points whose estimate exceeds the free memory.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]

@@ -8,7 +8,7 @@ use unpause_scenario::quantity::parse_size;
 use unpause_scenario::{Cache, Error};
 
 use crate::args::{self, Form};
-use crate::output::{show, show_json};
+use crate::output::{complain, show, show_json};
 use crate::text;
 
 /// Where it is, or "off".
@@ -18,10 +18,23 @@ const SIZE: &str = "UNPAUSE_CACHE_SIZE";
 /// Unless that says otherwise: a thousand runs of small scenarios, or ten of large ones.
 const DEFAULT_SIZE: u64 = 2_000_000_000;
 
-/// The user's cache, of which nothing is taken if it is `fresh`; none if it is switched off, or has no place.
-pub fn of_user(fresh: bool) -> Result<Option<Cache>, Error> {
+/// The user's cache, of which nothing is taken if it is `fresh`; none if it is switched off, has no place, or if somebody
+/// else may have written to it, which is told unless `quiet`.
+pub fn of_user(fresh: bool, quiet: bool) -> Result<Option<Cache>, Error> {
     let limit = limit()?;
-    Ok(folder().map(|folder| Cache::new(folder, limit, fresh)))
+    let Some(folder) = folder() else {
+        return Ok(None);
+    };
+    match Cache::open(folder, limit, fresh) {
+        Ok(cache) => Ok(Some(cache)),
+        Err(error) => {
+            if !quiet {
+                let help = error.help_text().unwrap_or_default();
+                complain!("note: {error} ({help})");
+            }
+            Ok(None)
+        }
+    }
 }
 
 /// `unpause cache`
@@ -34,11 +47,12 @@ pub fn cache(args: &args::Cache) -> Result<(), Error> {
         }
         return Ok(());
     };
-    let cache = Cache::new(folder.clone(), limit, false);
+    let cache = Cache::open(folder.clone(), limit, false)?;
     let held = cache.holds();
-    if args.clear {
-        cache.clear()?;
-    }
+    let left = match args.clear {
+        true => cache.clear()?,
+        false => Vec::new(),
+    };
     match args.output {
         Form::Json => show_json(&json!({
             "directory": folder,
@@ -46,6 +60,7 @@ pub fn cache(args: &args::Cache) -> Result<(), Error> {
             "bytes": held.bytes,
             "limit_bytes": limit,
             "cleared": args.clear,
+            "left": left,
         })),
         Form::Text => {
             let runs = if held.runs == 1 { "run" } else { "runs" };
@@ -57,6 +72,12 @@ pub fn cache(args: &args::Cache) -> Result<(), Error> {
             } else {
                 format!("{what} of at most {}: {place}\n", megabytes(limit))
             });
+            if !left.is_empty() {
+                show(&format!(
+                    "left, since the cache has not made it: {}\n",
+                    listed(&left)
+                ));
+            }
         }
     }
     Ok(())
@@ -73,6 +94,16 @@ pub fn reused(cache: Option<&Cache>, runs: usize) -> String {
             text::wrapped(&text, text::columns())
         }
     }
+}
+
+/// The first few of names.
+fn listed(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let mut first = names[..names.len().min(FEW)].join(", ");
+    if names.len() > FEW {
+        first += &format!(" and {} more", names.len() - FEW);
+    }
+    first
 }
 
 fn megabytes(bytes: u64) -> String {

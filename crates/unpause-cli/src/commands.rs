@@ -29,7 +29,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                     .cost
                     .then(|| costs(&scenario, &Options::default(), Effort::Thorough));
                 let cost = cost.transpose().map_err(|error| vec![error])?;
-                let cost = cost.map(|runs| Cost::of_all(&runs));
+                let cost = cost.map(|runs| Cost::of_all(&runs, true));
                 let long = (cost.is_none() && !say.is_json()).then(|| of_long(&scenario));
                 told.push(json!({
                     "file": file.display().to_string(),
@@ -99,7 +99,7 @@ fn programs(scenario: &Scenario) -> impl Iterator<Item = Value> {
 /// The cost of a scenario if it is large, so that nobody starts a run of hours by mistake.
 fn of_long(scenario: &Scenario) -> Option<Cost> {
     let runs = costs(scenario, &Options::default(), Effort::Quick).ok()?;
-    Some(Cost::of_all(&runs)).filter(|cost| cost::is_long(cost, runs.len()))
+    Some(Cost::of_all(&runs, true)).filter(|cost| cost::is_long(cost, runs.len()))
 }
 
 /// The line for a valid scenario: its runs and its size.

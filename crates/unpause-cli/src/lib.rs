@@ -3,6 +3,7 @@
 //! Results go to standard output, everything else to standard error. Exit codes: 0 for success, 1
 //! for an error, 2 for a wrong command line, 130 after Ctrl-C, 143 after SIGTERM.
 
+mod allocator;
 mod args;
 mod cache;
 mod captures;
@@ -40,7 +41,6 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
-use mimalloc::MiMalloc;
 use unpause_scenario::Error;
 
 use args::{Args, Command, Form, Import, Suggest};
@@ -51,7 +51,7 @@ pub use report::{Missing, Package};
 /// Of the program and of the Python package: large fabrics take a fifth less time than with glibc's, and more memory
 /// (docs/performance.md).
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// Runs the command line `args`, of which the first is the program's name. Returns the exit code.
 ///

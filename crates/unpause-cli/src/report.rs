@@ -99,6 +99,9 @@ pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
         arguments.extend(["--dask".into(), address.into()]);
     }
     arguments.extend(args.verbose.then(|| "--verbose".into()));
+    if args.force {
+        arguments.push("--force".into());
+    }
     arguments.extend(["--".into(), args.file.clone().into()]);
     needed("sweeps", package.main("unpause.commands.sweep", &arguments))
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    self as scenario, Cache, Cost, Effort, Error, Options, Outcome, Place, Scenario, Simulator,
-    Summary, WriteOptions, costs, execute_at, selected,
+    self as scenario, Admitted, Cache, Error, Options, Outcome, Place, Scenario, Simulator,
+    Summary, Target, WriteOptions, execute_at,
 };
 use unpause_sim::{Samples, Watch};
 
@@ -92,29 +92,26 @@ fn one(
         // All of them do one run, and then the next.
         options.threads = Some(1);
     }
-    let costs = costs(scenario, &options, Effort::Quick)?;
     let place = place_of(args, file)?;
-    let cost = Cost::of_all(&costs);
-    if !args.force {
-        cost::check(&cost, place.directory())?;
-    }
+    let admitted = Admitted::of(scenario, &options, Target::Streamed(&place))?;
+    let runs = admitted.runs().len();
     if say.verbose || (!say.quiet && std::io::stderr().is_terminal()) {
-        tell(&cost::text(&cost, costs.len(), args.threads));
+        tell(&cost::text(admitted.total(), runs, args.threads));
     }
     if let Some(team) = team.filter(|_| !say.quiet) {
-        tell(&team.speed(&selected(scenario, &options)?[0]));
+        tell(&team.speed(&admitted.runs()[0]));
     }
     interrupt::end_in_order();
     let cache = cache_for(args, team)?;
-    let bars = Bars::new(&costs, say, team.is_some());
+    let bars = Bars::new(admitted.costs(), say, team.is_some());
     let outcome = match simulated(
         scenario,
-        &options,
+        admitted,
         (&place, cache.as_ref()),
         &bars,
         (file, team),
     ) {
-        Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
+        Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, runs))),
         outcome => outcome?,
     };
     drop(bars);
@@ -123,7 +120,7 @@ fn one(
         interrupted: Some(&interrupt::interrupted),
     };
     let before = match outcome.write_with(&place, &write) {
-        Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
+        Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, runs))),
         before => before?,
     };
     let summaries = Summary::of(&outcome.tables);
@@ -131,7 +128,7 @@ fn one(
     // Until the report is drawn, too, nobody else writes there.
     let printed = (args.no_report, package, place.directory(), say);
     let code = print(printed, title, &outcome, &summaries);
-    say.tell(&cache::reused(cache.as_ref(), costs.len()));
+    say.tell(&cache::reused(cache.as_ref(), runs));
     say.tell(&format!("tables: {}\n", place.directory().display()));
     say.tell(&target::replaced(&before));
     let value = json!({
@@ -151,14 +148,14 @@ fn one(
 fn cache_for(args: &Run, team: Option<&Team>) -> Result<Option<Cache>, Error> {
     match team {
         Some(_) => Ok(None),
-        None => cache::of_user(args.fresh),
+        None => cache::of_user(args.fresh, args.say.quiet),
     }
 }
 
 /// Runs a scenario in this process, or with a team from `file`.
 fn simulated(
     scenario: &Scenario,
-    options: &Options,
+    admitted: Admitted,
     (place, cache): (&Place, Option<&Cache>),
     bars: &Bars,
     (file, team): (&Path, Option<&Team>),
@@ -174,7 +171,7 @@ fn simulated(
             simulate,
             threads: team.all_threads(),
         });
-    execute_at(place, scenario, options, bars, true, cache, simulator)
+    execute_at(place, scenario, admitted, bars, cache, simulator)
 }
 
 /// Says on standard error what is expected.
@@ -191,6 +188,7 @@ pub fn options(args: &Run) -> Options {
         duration: args.duration,
         threads: args.threads.map(usize::from),
         exact_packets: args.exact_packets,
+        force: args.force,
     }
 }
 

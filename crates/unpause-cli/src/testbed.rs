@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
 use unpause_scenario::{
-    Effort, Error, Names, Options, Place, Run, Scenario, Simulator, Summary, WriteOptions, costs,
-    execute_by,
+    Admitted, Error, Names, Options, Place, Run, Scenario, Simulator, Summary, Target,
+    WriteOptions, execute_by,
 };
 use unpause_sim::config::Link;
 use unpause_sim::exchange::{GlobalPort, Ports};
@@ -108,12 +108,13 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
         Ok(results)
     };
     interrupt::end_in_order();
-    let bars = Bars::new(&costs(scenario, &options, Effort::Quick)?, args.say, false);
+    let admitted = Admitted::of(scenario, &options, Target::Place(&place))?;
+    let bars = Bars::new(admitted.costs(), args.say, false);
     let simulator = Simulator {
         simulate: &simulate,
         threads: 1,
     };
-    let outcome = match execute_by(simulator, scenario, &options, &bars) {
+    let outcome = match execute_by(simulator, scenario, admitted, &bars) {
         Err(Error::Interrupted) => {
             complain!("interrupted: nothing was written");
             return Ok(interrupt::code());
@@ -159,6 +160,7 @@ fn options(args: &Testbed) -> Options {
         // In real time, runs are in one another's way.
         threads: args.wall_clock.then_some(1),
         exact_packets: false,
+        force: args.force,
     }
 }
 

@@ -238,3 +238,27 @@ fn results_that_cannot_be_written() {
     assert_eq!(std::fs::read(&taken).expect("it is there"), b"mine");
     assert_eq!(close(network), NoNetwork, "it is closed all the same");
 }
+
+#[test]
+fn a_fabric_that_needs_more_memory_than_there_is_is_refused() {
+    // A sample each nanosecond of every port, for days.
+    let huge = FABRIC.to_owned() + "[probes]\nports = [\"*->*\"]\ninterval = \"1us\"\n";
+    let (_file, path) = file(&huge);
+    let days = CString::new("1000000s").expect("a duration");
+    let options = unpause_network_options {
+        scheme: null(),
+        duration: days.as_ptr(),
+        priority: -1,
+        completion: 0,
+    };
+    let mut network = 0;
+    let status =
+        unsafe { unpause_network_open(path.as_ptr(), &raw const options, &raw mut network) };
+    assert_eq!(status, Scenario);
+    let why = unsafe { CStr::from_ptr(unpause_network_error()) };
+    let why = why.to_string_lossy();
+    assert!(
+        why.contains("of memory") && why.contains("UNPAUSE_FORCE"),
+        "{why}"
+    );
+}

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unpause_scenario::Error;
 
-/// The exception for `error`: `unpause.ScenarioError`, `OSError`, or `KeyboardInterrupt`.
+/// The exception for `error`: `unpause.ScenarioError`, one of its subclasses, `OSError`, or `KeyboardInterrupt`.
 pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Io { reason, .. } => match reason.kind() {
@@ -22,7 +22,11 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 
 /// A `ScenarioError` without a place.
 pub(crate) fn scenario_error(py: Python<'_>, message: &str) -> PyErr {
-    let made = || Ok(PyErr::from_value(class(py)?.call1((message,))?));
+    let made = || {
+        Ok(PyErr::from_value(
+            class(py, "ScenarioError")?.call1((message,))?,
+        ))
+    };
     made().unwrap_or_else(|failure: PyErr| failure)
 }
 
@@ -34,10 +38,14 @@ fn raise(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         details.set_item("column", column)?;
     }
     details.set_item("help", error.help_text())?;
-    let exception = class(py)?.call((error.to_string(),), Some(&details))?;
+    let name = match error {
+        Error::TooLarge { .. } => "TooLargeError",
+        _ => "ScenarioError",
+    };
+    let exception = class(py, name)?.call((error.to_string(),), Some(&details))?;
     Ok(PyErr::from_value(exception))
 }
 
-fn class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    py.import("unpause.errors")?.getattr("ScenarioError")
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("unpause.errors")?.getattr(name)
 }

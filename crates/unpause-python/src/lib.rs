@@ -83,7 +83,7 @@ impl Scenario {
     }
 
     /// Runs it. In the directory `keep`, finished runs outlive an interruption. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
-    #[pyo3(signature = (*, schemes, seed=None, seeds=None, duration=None, threads=None, exact_packets=false, progress=None, keep=None))]
+    #[pyo3(signature = (*, schemes, seed=None, seeds=None, duration=None, threads=None, exact_packets=false, force=false, progress=None, keep=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run(
         &self,
@@ -94,6 +94,7 @@ impl Scenario {
         duration: Option<&str>,
         threads: Option<usize>,
         exact_packets: bool,
+        force: bool,
         progress: Option<Py<PyAny>>,
         keep: Option<PathBuf>,
     ) -> PyResult<Outcome> {
@@ -108,6 +109,7 @@ impl Scenario {
             duration,
             threads,
             exact_packets,
+            force,
         };
         let place = keep.map(|keep| unpause_scenario::Place::take(&keep));
         let place = place.transpose().map_err(|e| errors::to_python(py, &e))?;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_scenario::{Options, Outcome, Place, Progress, Scenario, execute, execute_at};
+use unpause_scenario::{
+    Admitted, Options, Outcome, Place, Progress, Scenario, Target, execute, execute_at,
+};
 
 use crate::errors;
 
@@ -26,8 +28,9 @@ pub(crate) fn run(
     let outcome = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let outcome = match place {
-                Some(place) => execute_at(place, scenario, options, &board, false, None, None),
                 None => execute(scenario, options, &board),
+                Some(place) => Admitted::of(scenario, options, Target::Place(place))
+                    .and_then(|runs| execute_at(place, scenario, runs, &board, None, None)),
             };
             board.end();
             outcome

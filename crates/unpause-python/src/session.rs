@@ -46,7 +46,7 @@ fn closed() -> PyErr {
 impl Session {
     /// Opens the file at `path`, or the text `source` of that name.
     #[new]
-    #[pyo3(signature = (path, *, source=None, scheme=None, seed=None, duration=None, priority=None, record=false, sent=true, delivered=true))]
+    #[pyo3(signature = (path, *, source=None, scheme=None, seed=None, duration=None, priority=None, record=false, sent=true, delivered=true, force=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -59,6 +59,7 @@ impl Session {
         record: bool,
         sent: bool,
         delivered: bool,
+        force: bool,
     ) -> PyResult<Self> {
         let duration = duration
             .map(unpause_scenario::quantity::parse_duration)
@@ -72,6 +73,7 @@ impl Session {
             record,
             acknowledged: sent,
             delivered,
+            force,
         };
         let opened = py.detach(|| match source {
             Some(source) => Driven::parse(&source, &path, &options),

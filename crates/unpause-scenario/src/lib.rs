@@ -24,7 +24,9 @@ pub use execute::execute_at;
 pub use execute::progress::{NoProgress, Progress};
 pub use execute::session;
 pub use execute::session::{Sending, Session, SessionOptions};
-pub use execute::{Options, Simulate, Simulator, costs, execute, execute_by, selected};
+pub use execute::{
+    Admitted, Options, Simulate, Simulator, Target, costs, execute, execute_by, selected,
+};
 pub use schema::json_schema;
 pub use sections::loss_recovery::{LOSS_RECOVERIES, LossRecovery};
 pub use sections::marking::{MARKINGS, Marking};
@@ -52,6 +54,6 @@ pub use unpause_results::tables::files::write_csv;
 pub use unpause_results::tables::{TABLES, Tables};
 pub use unpause_results::warnings::Warning;
 pub use unpause_results::{Swept, machine, percentile};
-pub use unpause_text::count::{count, counted};
+pub use unpause_text::count::{count, counted, rounded};
 pub use unpause_text::error::{Error, SourceError};
 pub use unpause_text::quantity;

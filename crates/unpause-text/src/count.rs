@@ -19,6 +19,12 @@ pub fn counted(number: usize, thing: &str) -> String {
     format!("{} {thing}{plural}", count(number as u64))
 }
 
+/// An estimate for people, to two digits: `123456` is `120000`.
+pub fn rounded(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.max(1).ilog10().saturating_sub(1));
+    (number.saturating_add(unit / 2) / unit).saturating_mul(unit)
+}
+
 /// Bytes for people.
 pub fn size(bytes: u64) -> String {
     match bytes {
@@ -38,6 +44,12 @@ mod tests {
     fn commas_stand_before_groups_of_three() {
         let of = [0, 999, 1_000, 1_234_567].map(count);
         assert_eq!(of, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn estimates_have_two_digits() {
+        let of = [0, 7, 99, 123_456, 125_000, u64::MAX].map(rounded);
+        assert_eq!(of, [0, 7, 99, 120_000, 130_000, 18_000_000_000_000_000_000]);
     }
 
     #[test]

@@ -35,6 +35,14 @@ pub enum Error {
         /// What to do.
         help: Option<String>,
     },
+    /// A run that needs more memory or disk than there is.
+    #[error("{message}")]
+    TooLarge {
+        /// How much it needs, and how much there is.
+        message: String,
+        /// What to do.
+        help: &'static str,
+    },
     /// The run was asked to end.
     #[error("interrupted")]
     Interrupted,
@@ -76,6 +84,7 @@ impl Error {
         match self {
             Self::Source(error) => error.help.as_deref(),
             Self::Other { help, .. } => help.as_deref(),
+            Self::TooLarge { help, .. } => Some(help),
             _ => None,
         }
     }

@@ -80,6 +80,11 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument(
         "--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, such as tcp://host:8786"
     )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="run even points whose estimate exceeds the free memory",
+    )
     return parser
 
 
@@ -121,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     schemes=options.schemes,
                     client=client,
                     jobs=options.jobs,
+                    force=options.force,
                     progress=watch,
                 )
         finally:

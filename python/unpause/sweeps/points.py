@@ -236,6 +236,7 @@ def measure(
     *,
     threads: int = 1,
     version: str | None = None,
+    force: bool = False,
     stop: threading.Event | None = None,
 ) -> pa.Table | Failure:
     """Runs one point; also what a Dask worker does."""
@@ -250,7 +251,7 @@ def measure(
 
     try:
         native = _parse(text, origin)
-        result = run_native(native, schemes=[scheme], threads=threads, progress=watch)
+        result = run_native(native, schemes=[scheme], threads=threads, force=force, progress=watch)
         return marked(row_of(result), result.manifest.get("warnings", []))
     except ScenarioError as error:
         return Failure(f"{error.message}{f' (hint: {error.help})' if error.help else ''}")

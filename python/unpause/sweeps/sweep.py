@@ -84,6 +84,7 @@ def sweep(
     schemes: Iterable[str] | None = None,
     client: Any = None,
     jobs: int | None = None,
+    force: bool = False,
     progress: bool | Callable[[SweepProgress], None] | None = None,
 ) -> pa.Table:
     """Run a scenario at every combination of values.
@@ -96,7 +97,9 @@ def sweep(
             from there. Nothing is kept by default.
         schemes: Names of the schemes to run; all by default.
         client: A ``distributed.Client``, to run on its Dask cluster.
-        jobs: Points at the same time on this machine; one per core by default.
+        jobs: Points at the same time on this machine; one per core by default. Those that need
+            more memory together than there is wait for one another.
+        force: Run even points whose estimate exceeds the memory.
         progress: A function called after each point; True for a bar on standard error, False for
             silence. By default a bar if standard error is a terminal.
 
@@ -118,7 +121,8 @@ def sweep(
     store = Store(None if out is None else Path(out), plan)
     store.open()
     try:
-        return _fill(store, plan, client, jobs, progress)
+        backend = _Dask(client, force) if client is not None else _Local(jobs, force)
+        return _fill(store, plan, backend, progress)
     finally:
         store.close()
 
@@ -132,8 +136,7 @@ def _damaged(store: Store) -> None:
 def _fill(
     store: Store,
     plan: Plan,
-    client: Any,
-    jobs: int | None,
+    backend: _Local | _Dask,
     progress: bool | Callable[[SweepProgress], None] | None,
 ) -> pa.Table:
     """Runs what the store does not have; answers and keeps the table of all."""
@@ -152,7 +155,7 @@ def _fill(
         elapsed = time.monotonic() - started
         return SweepProgress(len(wanted), kept, len(done), len(failures), label, elapsed)
 
-    backend = _Local(jobs, len(missing)) if client is None else _Dask(client)
+    backend.share_among(len(missing))
     with shown(progress) as show, backend:
         show(now())
         for point, outcome in _run(plan, missing, backend):
@@ -201,13 +204,17 @@ def _run(plan: Plan, points: list[Point], backend: _Local | _Dask) -> Iterable[t
 class _Local(AbstractContextManager["_Local"]):
     """Threads of this process; the simulator runs without the GIL."""
 
-    def __init__(self, jobs: int | None, points: int) -> None:
+    def __init__(self, jobs: int | None, force: bool) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self._jobs = jobs or cores or 1
-        # Few points leave cores to the runs themselves.
-        self._threads = max(1, self._jobs // max(1, points))
+        self._threads = 1
+        self._force = force
         self._pool = ThreadPoolExecutor(self._jobs)
         self._stop = threading.Event()
+
+    def share_among(self, points: int) -> None:
+        """Gives the runs the cores that few points leave to them."""
+        self._threads = max(1, self._jobs // max(1, points))
 
     def window(self) -> int:
         return self._jobs
@@ -220,6 +227,7 @@ class _Local(AbstractContextManager["_Local"]):
             plan.origin.absolute(),
             point.scheme,
             threads=self._threads,
+            force=self._force,
             stop=self._stop,
         )
 
@@ -234,12 +242,16 @@ class _Local(AbstractContextManager["_Local"]):
 class _Dask(AbstractContextManager["_Dask"]):
     """Workers of a Dask cluster. A point whose worker dies is run by another one."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, force: bool) -> None:
         self._client = client
+        self._force = force
         self._sweep = uuid.uuid4().hex[:8]
         self._futures: set[Any] = set()
         self._window = 0
         self._ask_again = 0.0
+
+    def share_among(self, points: int) -> None:
+        """Does nothing: each point has one thread of a worker."""
 
     def window(self) -> int:
         # Enough to keep every worker busy, also those that join, without sending all at once.
@@ -261,6 +273,7 @@ class _Dask(AbstractContextManager["_Dask"]):
             plan.origin.absolute(),
             point.scheme,
             version=__version__,
+            force=self._force,
             key=f"unpause-{self._sweep}-{point.digest[:20]}",
         )
         self._futures.add(future)

@@ -20,6 +20,7 @@ pub use self::pilot::{Beginning, beginning};
 use self::trial::{Grown, Rows, Trial};
 use crate::run::Run;
 use crate::warnings::fast_watchdog;
+use unpause_text::count::{count, rounded};
 use unpause_text::limits::{PART_BYTES, SAMPLE_BYTES};
 
 /// Flows that are read, of all runs together and of one at least and at most; of more, the rest is taken to
@@ -68,6 +69,9 @@ const STREAM_BYTES: u64 = 100_000_000;
 pub enum Effort {
     /// A tenth of a second, and nothing of runs that are soon over: they begin at once.
     Quick,
+    /// The same, but only of runs that record packets or causes, whose memory and disk are not known otherwise; the time is
+    /// then not known well.
+    Memory,
     /// Two seconds, if the runs take as long.
     Thorough,
     /// As [`Effort::Quick`], but up to this many packet-hops of all runs together instead of a time: all but
@@ -111,7 +115,7 @@ pub fn of(runs: &[Run], effort: Effort) -> Vec<Cost> {
         Effort::Thorough => Some(Most::Time(Duration::from_secs(2))),
         Effort::Counted(most) => (hops >= WORTH_TRYING || is_worth).then_some(Most::Hops(most)),
         Effort::Quick if hops >= WORTH_TRYING => Some(Most::Time(Duration::from_millis(200))),
-        Effort::Quick => is_worth.then_some(Most::Time(Duration::from_millis(60))),
+        Effort::Quick | Effort::Memory => is_worth.then_some(Most::Time(Duration::from_millis(60))),
     };
     let counted_until = |index: usize, until| hops_until(&runs[index].config, until);
     let trials = match most {
@@ -193,26 +197,47 @@ impl Cost {
         Self {
             packets,
             causes,
-            memory_bytes: self.flows * FLOW_BYTES
-                + self.flow_samples * SAMPLE_BYTES
-                + packets * PACKET_BYTES
-                + causes * CAUSE_BYTES
-                + pauses * PAUSE_BYTES
-                + traced * TRACED_BYTES
-                + fabric.nodes.len() as u64 * NODE_BYTES
-                + fabric.links.len() as u64 * PART_BYTES,
-            disk_bytes: on_disk as u64 + 2 * fabric.links.len() as u64 * PORT_ON_DISK,
+            memory_bytes: [
+                (self.flows, FLOW_BYTES),
+                (self.flow_samples, SAMPLE_BYTES),
+                (packets, PACKET_BYTES),
+                (causes, CAUSE_BYTES),
+                (pauses, PAUSE_BYTES),
+                (traced, TRACED_BYTES),
+                (fabric.nodes.len() as u64, NODE_BYTES),
+                (fabric.links.len() as u64, PART_BYTES),
+            ]
+            .map(|(number, bytes)| number.saturating_mul(bytes))
+            .into_iter()
+            .fold(0, u64::saturating_add),
+            disk_bytes: (on_disk as u64)
+                .saturating_add(2 * fabric.links.len() as u64 * PORT_ON_DISK),
             ..self
         }
     }
 
-    /// The cost of all runs; results stay in memory until the end, except for many samples of ports.
-    pub fn of_all(runs: &[Self]) -> Self {
-        let sum = |part: fn(&Self) -> u64| runs.iter().map(part).sum::<u64>();
+    /// `300 samples, 20,000 recorded packets, 1,200 rows of causes`; samples always, the others if there are any.
+    pub fn recorded(&self) -> String {
+        let samples = self.port_samples.saturating_add(self.flow_samples);
+        let mut parts = vec![format!("{} samples", count(rounded(samples)))];
+        let more = [
+            (self.packets, "recorded packets"),
+            (self.causes, "rows of causes"),
+        ];
+        for (number, of) in more.into_iter().filter(|(number, _)| *number > 0) {
+            parts.push(format!("{} {of}", count(rounded(number))));
+        }
+        parts.join(", ")
+    }
+
+    /// The cost of all runs; results stay in memory until the end, except for many samples of ports if they are `streamed`.
+    pub fn of_all(runs: &[Self], streamed: bool) -> Self {
+        let sum = |part: fn(&Self) -> u64| runs.iter().map(part).fold(0, u64::saturating_add);
         let port_samples = sum(|run| run.port_samples);
-        let series_bytes = match port_samples > STREAMED {
-            true => STREAM_BYTES,
-            false => port_samples * SAMPLE_BYTES,
+        let series_bytes = if streamed && port_samples > STREAMED {
+            STREAM_BYTES
+        } else {
+            port_samples.saturating_mul(SAMPLE_BYTES)
         };
         Self {
             flows: sum(|run| run.flows),
@@ -222,8 +247,10 @@ impl Cost {
             packets: sum(|run| run.packets),
             causes: sum(|run| run.causes),
             core_s: runs.iter().map(|run| run.core_s).sum(),
-            memory_bytes: PROGRAM_BYTES + series_bytes + sum(|run| run.memory_bytes),
-            disk_bytes: TABLES_ON_DISK + sum(|run| run.disk_bytes),
+            memory_bytes: sum(|run| run.memory_bytes)
+                .saturating_add(PROGRAM_BYTES)
+                .saturating_add(series_bytes),
+            disk_bytes: sum(|run| run.disk_bytes).saturating_add(TABLES_ON_DISK),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Runs a scenario: every scheme at every sweep point, in parallel over cores.
 
 mod at_place;
+pub(crate) mod guard;
 mod options;
 pub(crate) mod progress;
 pub mod session;
@@ -18,6 +19,7 @@ use crate::compile::scenario::Scenario;
 #[cfg(feature = "parquet")]
 use at_place::AtPlace;
 use at_place::{InMemory, Keep, last_samples};
+pub use guard::{Admitted, Target};
 pub use options::{Options, selected};
 use progress::Progress;
 use unpause_results::cost::{self, Cost, Effort};
@@ -37,13 +39,14 @@ use unpause_text::error::Error;
 ///
 /// # Errors
 ///
-/// If options name what there is not, a run cannot be run, or it is interrupted.
+/// If options name what there is not, the guard refuses the runs ([`Admitted::of`]), a run cannot be run, or it is interrupted.
 pub fn execute(
     scenario: &Scenario,
     options: &Options,
     progress: &(dyn Progress + Sync),
 ) -> Result<Outcome, Error> {
-    all(scenario, options, progress, &InMemory, None)
+    let admitted = Admitted::of(scenario, options, Target::Memory)?;
+    all(scenario, admitted, progress, &InMemory, None)
 }
 
 /// Simulates a run; samples of ports go where it is told to during the run, if it is.
@@ -68,15 +71,15 @@ pub struct Simulator<'a> {
 pub fn execute_by(
     simulator: Simulator<'_>,
     scenario: &Scenario,
-    options: &Options,
+    admitted: Admitted,
     progress: &(dyn Progress + Sync),
 ) -> Result<Outcome, Error> {
-    all(scenario, options, progress, &InMemory, Some(simulator))
+    all(scenario, admitted, progress, &InMemory, Some(simulator))
 }
 
 /// The same, on the way to a result in `place`: finished runs are kept there if this process is stopped,
-/// and those that an earlier one has left are not run again. With `streams`, long series of ports go to the
-/// disk while they are sampled, and are not in the outcome's table; [`Outcome::write_with`] writes them. With
+/// and those that an earlier one has left are not run again. Of runs admitted for [`Target::Streamed`], long series of ports
+/// go to the disk while they are sampled, and are not in the outcome's table; [`Outcome::write_with`] writes them. With
 /// `simulator`, by that. Runs that `cache` has are taken from it, others go into it.
 ///
 /// # Errors
@@ -86,18 +89,13 @@ pub fn execute_by(
 pub fn execute_at(
     place: &Place,
     scenario: &Scenario,
-    options: &Options,
+    admitted: Admitted,
     progress: &(dyn Progress + Sync),
-    streams: bool,
     cache: Option<&Cache>,
     simulator: Option<Simulator<'_>>,
 ) -> Result<Outcome, Error> {
-    use unpause_results::cost::{STREAMED, port_samples};
-    let runs = selected(scenario, options)?;
-    let samples: u64 = runs.iter().map(|run| port_samples(&run.config)).sum();
-    let streams = streams && samples > STREAMED;
-    let keep = AtPlace::new(place, scenario.sweep_columns(), cache, streams)?;
-    let mut outcome = all(scenario, options, progress, &keep, simulator)?;
+    let keep = AtPlace::new(place, scenario.sweep_columns(), cache, admitted.streams)?;
+    let mut outcome = all(scenario, admitted, progress, &keep, simulator)?;
     if let Some(scratch) = keep.scratch {
         outcome.hold(scratch);
     }
@@ -118,15 +116,15 @@ pub fn costs(scenario: &Scenario, options: &Options, effort: Effort) -> Result<V
 
 fn all(
     scenario: &Scenario,
-    options: &Options,
+    mut admitted: Admitted,
     progress: &(dyn Progress + Sync),
     keeper: &dyn Keep,
     simulator: Option<Simulator<'_>>,
 ) -> Result<Outcome, Error> {
-    let runs = selected(scenario, options)?;
-    let count = runs.len();
+    let _reserved = admitted.reserve(&|| progress.interrupted())?;
+    let count = admitted.runs().len();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.unwrap_or(cores).max(1);
+    let threads = admitted.threads.unwrap_or(cores).max(1);
     // Runs in parallel are faster than threads in a run: those get what is left.
     let at_once = threads.min(count).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once);
@@ -135,11 +133,12 @@ fn all(
         help: None,
     })?;
     let columns = scenario.sweep_columns();
+    let runs = std::mem::take(&mut admitted.runs);
     let stopped = AtomicBool::new(false);
     let is_over = || progress.interrupted() || stopped.load(Ordering::Relaxed);
     let one = |(index, run): (usize, Run)| {
         progress.started(index, count, &run.label(columns));
-        let asked = options.threads.is_some();
+        let asked = admitted.threads.is_some();
         let simulate = || {
             let series = keeper.series(&run)?;
             let (mut measured, timing) = simulate(
@@ -147,7 +146,7 @@ fn all(
                 (index, threads / at_once, asked),
                 (series.as_ref(), simulator),
                 progress,
-                &is_over,
+                (&is_over, admitted.is_forced),
             )?;
             let series = last_samples(series, &mut measured.results.port_series)?;
             let part = part(columns, measured, timing, series);
@@ -213,7 +212,7 @@ fn simulate(
     (index, threads, asked): (usize, usize, bool),
     (series, simulator): (Option<&SeriesFile>, Option<Simulator<'_>>),
     progress: &(dyn Progress + Sync),
-    is_over: &dyn Fn() -> bool,
+    (is_over, is_forced): (&dyn Fn() -> bool, bool),
 ) -> Result<(Measured, Timing), Error> {
     let (threads, why_fewer) = match simulator {
         Some(simulator) => (simulator.threads, None),
@@ -225,11 +224,14 @@ fn simulate(
     }
     let (wall, cpu) = (Instant::now(), cpu_time::ThreadTime::now());
     let stop = run.config.stop;
+    let mut too_large = None;
     let mut watch = |at: unpause_sim::Progress| {
         progress.advanced(index, at.now, stop, at.packet_hops);
-        match is_over() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        too_large = guard::check_growth(is_forced, at.now, stop).err();
+        if too_large.is_some() || is_over() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     };
     let push = |samples| {
@@ -245,6 +247,9 @@ fn simulate(
             unpause_sim::run_sampled(&run.config, threads, &mut watch, samples)
         }
     };
+    if let Some(error) = too_large {
+        return Err(error);
+    }
     let alone =
         results.and_then(|results| Ok((job_totals::alone(&run, threads, is_over)?, results)));
     let (alone, results) = alone.map_err(|error| match error {
@@ -342,14 +347,16 @@ values = [1, 2, 3]
                 threads: Some(threads),
                 ..Options::default()
             };
+            let admitted =
+                |options| Admitted::of(&scenario, options, Target::Streamed(&place)).unwrap();
             let mut keep = AtPlace::new(&place, &[], None, true).unwrap();
             keep.began = began;
             // The second time, runs that were kept.
-            let first = all(&scenario, &options, &NoProgress, &keep, None).unwrap();
+            let first = all(&scenario, admitted(&options), &NoProgress, &keep, None).unwrap();
             let kept = place.kept_runs();
             let mut outcome = match kept {
                 0 => first,
-                _ => all(&scenario, &options, &NoProgress, &keep, None).unwrap(),
+                _ => all(&scenario, admitted(&options), &NoProgress, &keep, None).unwrap(),
             };
             assert_eq!(outcome.tables.port_series.num_rows(), 0);
             outcome.hold(keep.scratch.take().unwrap());
@@ -388,9 +395,10 @@ values = [1, 2, 3]
             threads: Some(1),
             ..Options::default()
         };
+        let admitted = |options| Admitted::of(&scenario, options, Target::Memory).unwrap();
         let stopped = all(
             &scenario,
-            &one_by_one,
+            admitted(&one_by_one),
             &StopAfter(4, AtomicUsize::new(0)),
             &keep,
             None,
@@ -415,7 +423,7 @@ values = [1, 2, 3]
             fct_hpcc: true,
             ..WriteOptions::default()
         };
-        let outcome = all(&scenario, &one_by_one, &NoProgress, &keep, None).unwrap();
+        let outcome = all(&scenario, admitted(&one_by_one), &NoProgress, &keep, None).unwrap();
         outcome.write_with(&place, &write).unwrap();
         assert_eq!(place.kept_runs(), 0);
         let undisturbed = tempfile::tempdir().unwrap();

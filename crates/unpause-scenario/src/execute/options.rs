@@ -23,6 +23,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Simulate every packet: skip nothing that repeats itself. Results are the same.
     pub exact_packets: bool,
+    /// Run even what is expected to need more memory or disk than there is.
+    pub force: bool,
 }
 
 /// The runs that the options ask for, numbered from 0.

@@ -11,7 +11,7 @@ use unpause_sim::session::{self, Completion, Message, Refused};
 use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use crate::compile::scenario::Scenario;
-use crate::execute::{self, part, selected};
+use crate::execute::{self, guard, part, selected};
 use crate::sections::traffic::Driver;
 use unpause_results::outcome::{Outcome, Timing};
 use unpause_results::run::Run;
@@ -35,6 +35,8 @@ pub struct SessionOptions {
     pub acknowledged: bool,
     /// Tell when all of a message has been delivered.
     pub delivered: bool,
+    /// Run even what is expected to need more memory than there is.
+    pub force: bool,
 }
 
 impl Default for SessionOptions {
@@ -47,6 +49,7 @@ impl Default for SessionOptions {
             record: false,
             acknowledged: true,
             delivered: true,
+            force: false,
         }
     }
 }
@@ -73,6 +76,7 @@ pub struct Session {
     run: Run,
     settings: FlowSettings,
     driven: session::Session,
+    is_forced: bool,
     began: Instant,
 }
 
@@ -127,6 +131,10 @@ impl Session {
             Some(TrafficSpec::Flows(flows)) if !flows.is_empty() => settings_of(&flows[0]),
             _ => unreachable!("in a driven scenario the last entry is that of its driver"),
         };
+        let is_forced = guard::forced(options.force);
+        if !is_forced {
+            guard::check_driven(&run, &config)?;
+        }
         let options = session::Options {
             flow: settings,
             acknowledged: options.acknowledged,
@@ -139,6 +147,7 @@ impl Session {
             run,
             settings,
             driven,
+            is_forced,
             began: Instant::now(),
         })
     }
@@ -184,8 +193,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Why it cannot be sent; the session continues as if it had not been asked.
+    /// Why it cannot be sent, the memory used up among it; the session continues as if it had not been asked.
     pub fn send(&mut self, sending: Sending) -> Result<u32, Error> {
+        self.check_growth()?;
         let (src, dst) = (self.node(sending.src)?, self.node(sending.dst)?);
         let message = Message {
             src,
@@ -207,6 +217,10 @@ impl Session {
                 help: None,
             }
         })
+    }
+
+    fn check_growth(&self) -> Result<(), Error> {
+        guard::check_growth(self.is_forced, self.driven.now(), self.run.config.stop)
     }
 
     fn node(&self, host: usize) -> Result<NodeId, Error> {
@@ -235,13 +249,26 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Self::advance`], and [`Error::Interrupted`] if `watch` said so: the session can go on.
+    /// As [`Self::advance`], [`Error::Interrupted`] if `watch` said so, and [`Error::TooLarge`] if the memory is used up: the
+    /// session can go on.
     pub fn advance_watched(
         &mut self,
         until: Option<Time>,
         watch: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Option<Completion>, Error> {
-        let advanced = self.driven.advance_watched(until, watch);
+        let (is_forced, now, stop) = (self.is_forced, self.driven.now(), self.run.config.stop);
+        let mut too_large = None;
+        let mut watch = || {
+            too_large = guard::check_growth(is_forced, now, stop).err();
+            match too_large {
+                Some(_) => ControlFlow::Break(()),
+                None => watch(),
+            }
+        };
+        let advanced = self.driven.advance_watched(until, &mut watch);
+        if let Some(error) = too_large {
+            return Err(error);
+        }
         advanced.map_err(|error| cannot_run(&self.scenario, &self.run, error))
     }
 
@@ -258,6 +285,7 @@ impl Session {
             settings,
             driven,
             began,
+            ..
         } = self;
         let results = driven.finish(at);
         let results = results.map_err(|error| cannot_run(&scenario, &run, error))?;

@@ -37,7 +37,7 @@ fn overload(duration: &str) -> Scenario {
 
 fn expected(scenario: &Scenario, effort: Effort) -> Cost {
     let costs = costs(scenario, &Options::default(), effort).expect("all schemes are there");
-    Cost::of_all(&costs)
+    Cost::of_all(&costs, true)
 }
 
 fn assert_about(what: &str, estimate: u64, taken: f64) {

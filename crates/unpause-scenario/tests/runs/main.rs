@@ -11,6 +11,7 @@ mod directory;
 mod estimates;
 mod following;
 mod foreseen;
+mod guard;
 mod headroom_causes;
 mod hostile;
 mod hpcc;

@@ -15,8 +15,8 @@ use crate::outcome::hpcc_files::HpccFiles;
 use crate::outcome::{FlowTimes, Part, Timing};
 use crate::run::Run;
 use crate::run::digest::{sha256, sha256_of, sha256_of_file};
-use crate::tables::Tables;
 use crate::tables::files::{decode, encode};
+use crate::tables::{TABLES, Tables};
 use crate::warnings::Warning;
 use unpause_text::error::Error;
 
@@ -24,6 +24,13 @@ use unpause_text::error::Error;
 const SERIES: &str = "port_series";
 /// In a run's folder; written last.
 pub(super) const ABOUT: &str = "run.json";
+/// Beside it: the digest of the run's name and of its bytes.
+const SEAL: &str = "run.json.sha256";
+/// What it is called until it is whole.
+const UNFINISHED: &str = "run.json.new";
+
+/// Begins the names of files in formats of HPCC's simulator.
+const HPCC: &str = "hpcc-";
 
 /// Where finished runs are kept.
 #[derive(Clone, Debug)]
@@ -92,7 +99,11 @@ impl Keeper {
             inside.file(name).ok()?.read_to_end(&mut bytes).ok()?;
             Some(bytes)
         };
-        let about: About = serde_json::from_slice(&read(ABOUT)?).ok()?;
+        let about = read(ABOUT)?;
+        if read(SEAL)? != seal(key, &about).into_bytes() {
+            return None;
+        }
+        let about: About = serde_json::from_slice(&about).ok()?;
         if about.streamed != streamed {
             return None;
         }
@@ -175,7 +186,10 @@ impl Keeper {
         }
         let about = serde_json::to_vec(&about).expect("it is plain data");
         // Under another name first: the file is there whole or not at all.
-        let unfinished = folder.join("run.json.new");
+        let unfinished = folder.join(UNFINISHED);
+        let sealed = seal(key, &about);
+        self.write(&folder.join(SEAL), sealed.as_bytes())
+            .map_err(fail)?;
         self.write(&unfinished, &about).map_err(fail)?;
         fs::rename(&unfinished, folder.join(ABOUT)).map_err(fail)
     }
@@ -191,7 +205,40 @@ impl Keeper {
     }
 }
 
+/// The digest of a run's name and of what [`ABOUT`] says: neither is believed without the other.
+fn seal(key: &str, about: &[u8]) -> String {
+    sha256(&[key.as_bytes(), b"\n", about].concat())
+}
+
+/// Whether the name of a folder is that of a run.
+pub(super) fn is_key(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Removes the files of a run, and its folder if nothing else is in it. [`ABOUT`] goes last: without it, the rest is no run.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    let mut about = None;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == ABOUT {
+            about = Some(entry.path());
+        } else if is_file_of_run(&name) && !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    about.map_or(Ok(()), fs::remove_file)?;
+    fs::remove_dir(folder)
+}
+
+fn is_file_of_run(name: &str) -> bool {
+    let table = name.strip_suffix(".parquet");
+    matches!(name, SEAL | UNFINISHED)
+        || name.starts_with(HPCC)
+        || table.is_some_and(|table| TABLES.contains(&table))
+}
+
 /// The file in which a file in a format of HPCC's simulator is kept.
 fn of_hpcc(name: &str) -> String {
-    format!("hpcc-{name}")
+    format!("{HPCC}{name}")
 }
