@@ -18,6 +18,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def main() -> int:
     """Run the command line with the process's arguments; answers the exit code."""
+    from unpause import printed
+
+    printed.open_standard()
     # Until the Rust half listens.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)

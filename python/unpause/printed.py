@@ -64,8 +64,25 @@ class Printed:
         return getattr(self._stream, name)
 
 
+def open_standard() -> None:
+    """Opens the standard streams that this program was started without, as with ``>&-``.
+
+    Else the next file that is opened would have their number, and get what is printed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is this one.
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
 def use() -> None:
     """From now on, standard output and standard error are such streams."""
+    open_standard()
     for name, said in (("stdout", "standard output"), ("stderr", "standard error")):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, Printed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,27 @@ from unpause.data.result import Result
 from unpause.errors import ScenarioError
 
 Scenario = str | PathLike[str] | Mapping[str, Any]
+
+
+def whole(name: str, number: Any, most: int) -> int:
+    """An argument that is a whole number from 0 to `most`.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: it is out of range.
+    """
+    try:
+        value = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} is {number!r}; a whole number is needed") from None
+    if not 0 <= value <= most:
+        raise ValueError(f"{name} is {value}; 0 to {most} is possible")
+    return value
+
+
+def optional(name: str, number: Any, most: int) -> int | None:
+    """The same, or None."""
+    return None if number is None else whole(name, number, most)
 
 
 @dataclass(frozen=True)
@@ -67,8 +89,9 @@ def run_native(
     In the directory `keep`, finished runs outlive an interruption, and are found by the next call.
     """
     for name, number in (("threads", threads), ("seeds", seeds)):
-        if number is not None and number < 1:
+        if number is not None and whole(name, number, 2**32 - 1) < 1:
             raise ValueError(f"{name} is {number}; at least 1 is needed")
+    seed = optional("seed", seed, 2**64 - 1)
     chosen = [schemes] if isinstance(schemes, str) else list(schemes or [])
     show, finish = _progress(progress)
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import numbers
+import operator
 from collections import deque
 from collections.abc import Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ import pyarrow as pa
 
 from unpause import schema
 from unpause.api import Result
+from unpause.running import optional, whole
 
 Kind = Literal["sent", "delivered", "timer"]
 
@@ -120,9 +123,9 @@ class Session:
             path,
             source=source,
             scheme=scheme,
-            seed=seed,
+            seed=optional("seed", seed, 2**64 - 1),
             duration=duration,
-            priority=priority,
+            priority=optional("priority", priority, 7),
             record=record,
             sent="sent" in tell,
             delivered="delivered" in tell,
@@ -175,7 +178,9 @@ class Session:
         Raises:
             ScenarioError: it cannot be sent; the session continues.
         """
-        ends = self._number(src), self._number(dst)
+        ends = self._number(src, "src"), self._number(dst, "dst")
+        size = whole("size", size, 2**64 - 1)
+        connection = optional("connection", connection, 2**32 - 1)
         start = self.now_ns
         number = self._native.send(*ends, size, connection)
         names = (self.hosts[end] for end in ends)
@@ -252,7 +257,8 @@ class Session:
         once, whether somebody has waited for them or not.
         """
         self._must_tell("delivered")
-        key = (self.hosts[self._number(src)], self.hosts[self._number(dst)], tag)
+        ends = self._number(src, "src"), self._number(dst, "dst")
+        key = (*(self.hosts[end] for end in ends), tag)
         return _Wait(("receive", *key), self._tasks.take(key))
 
     def close(self, at_ns: float | None = None) -> Result:
@@ -282,16 +288,21 @@ class Session:
         if kind is None:
             self.close()
 
-    def _number(self, host: str | int) -> int:
-        if isinstance(host, int):
-            if not 0 <= host < len(self.hosts):
-                raise SessionError(
-                    f"there is no host {host}: {len(self.hosts)} hosts are numbered from 0"
-                )
-            return host
-        if host not in self._numbers:
-            raise SessionError(f"there is no host {host!r}: {_some(self.hosts)}")
-        return self._numbers[host]
+    def _number(self, host: str | int, argument: str) -> int:
+        if isinstance(host, str):
+            if host not in self._numbers:
+                raise SessionError(f"{argument}: there is no host {host!r}: {_some(self.hosts)}")
+            return self._numbers[host]
+        try:
+            number = operator.index(host)
+        except TypeError:
+            raise TypeError(f"{argument} is {host!r}; a name or a number is needed") from None
+        if not 0 <= number < len(self.hosts):
+            raise SessionError(
+                f"{argument}: there is no host {number}: "
+                f"{len(self.hosts)} hosts are numbered from 0"
+            )
+        return number
 
     def _must_tell(self, kind: Literal["sent", "delivered"]) -> None:
         if kind not in self._tell:
@@ -306,8 +317,12 @@ def _some(names: list[str]) -> str:
 
 def _ps(time_ns: float, name: str) -> int:
     """Whole picoseconds; an integer of nanoseconds stays exact whatever its size."""
+    if not isinstance(time_ns, numbers.Real):
+        raise TypeError(f"{name} is {time_ns!r}; a number is needed")
     if time_ns < 0:
         raise ValueError(f"{name} is {time_ns}; times cannot be negative")
+    if not time_ns * 1000 < 2**64:
+        raise ValueError(f"{name} is {time_ns}; times are below 2^64 picoseconds")
     return time_ns * 1000 if isinstance(time_ns, int) else round(time_ns * 1000)
 
 

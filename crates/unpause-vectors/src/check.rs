@@ -1,11 +1,11 @@
 //! Another program is told the events of cases, and its answers are compared.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
@@ -14,6 +14,10 @@ use crate::script::Case;
 
 /// Events before the one that differs which a report shows.
 const SHOWN_BEFORE: usize = 3;
+/// Lines that are read before they are asked for: a program that writes more waits.
+const AHEAD: usize = 1_000;
+/// Bytes of a line at most: answers have some hundred.
+const LINE_BYTES: u64 = 1 << 20;
 
 /// Counts of what was compared without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,7 +162,7 @@ fn is_same(expected: &Value, answered: &Value, tolerance: f64) -> bool {
 struct Program {
     child: Child,
     input: Option<ChildStdin>,
-    lines: Receiver<std::io::Result<String>>,
+    lines: Receiver<io::Result<String>>,
     form: Form,
     patience: Duration,
 }
@@ -172,12 +176,14 @@ impl Program {
             .spawn()
             .map_err(|error| format!("cannot run `{command}`: {error}"))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (send, lines) = channel();
+        let (send, lines) = sync_channel(AHEAD);
         if let Some(output) = output {
             // Reads ahead, so that a silent program can be told from a slow one. Ends with its output.
             thread::spawn(move || {
-                for line in BufReader::new(output).lines() {
-                    if send.send(line).is_err() {
+                let mut output = BufReader::new(output);
+                while let Some(line) = next_line(&mut output) {
+                    let is_last = line.is_err();
+                    if send.send(line).is_err() || is_last {
                         return;
                     }
                 }
@@ -227,11 +233,36 @@ impl Program {
     /// `what`, and how the program ended, if it has.
     fn ended(&mut self, what: &str) -> String {
         drop(self.input.take());
-        match self.child.wait() {
-            Ok(status) => format!("{what}; the program ended with {}", said(status)),
-            Err(_) => what.to_owned(),
+        let began = Instant::now();
+        // One that goes on by itself is not waited for.
+        while began.elapsed() < self.patience {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    return format!("{what}; the program ended with {}", said(status));
+                }
+                Ok(None) => thread::sleep(Duration::from_millis(5)),
+                Err(_) => break,
+            }
         }
+        what.to_owned()
     }
+}
+
+/// The next line, without its end; none at the end of the output.
+fn next_line(output: &mut impl BufRead) -> Option<io::Result<String>> {
+    let mut line = Vec::new();
+    if let Err(error) = output.take(LINE_BYTES).read_until(b'\n', &mut line) {
+        return Some(Err(error));
+    }
+    if line.is_empty() {
+        return None;
+    }
+    if line.pop_if(|last| *last == b'\n').is_none() && line.len() as u64 == LINE_BYTES {
+        let why = format!("it has no end of line within {LINE_BYTES} bytes");
+        return Some(Err(io::Error::other(why)));
+    }
+    line.pop_if(|last| *last == b'\r');
+    Some(String::from_utf8(line).map_err(io::Error::other))
 }
 
 fn said(status: ExitStatus) -> String {
@@ -250,5 +281,50 @@ impl Drop for Program {
         // One that does not end by itself is ended; one that has, is not there any more.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_an_end() {
+        let mut short = &b"one\r\ntwo\nthree"[..];
+        let mut lines = Vec::new();
+        while let Some(line) = next_line(&mut short) {
+            lines.push(line.expect("it is text"));
+        }
+        assert_eq!(lines, ["one", "two", "three"]);
+        let endless = io::repeat(b'x');
+        let line = next_line(&mut BufReader::new(endless)).expect("there is something");
+        assert!(line.is_err_and(|error| error.to_string().contains("no end of line")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_never_stops_is_ended() {
+        let patience = Duration::from_millis(300);
+        for command in [
+            "exec 0<&-; yes x",
+            "tr '\\0' x < /dev/zero",
+            "exec 0<&- 1>&-; sleep 5",
+            "yes '{}'",
+        ] {
+            let began = Instant::now();
+            let program = Program::start(command, Form::Json, patience);
+            let mut program = program.expect("there is a shell");
+            // A program that takes nothing says so, or answers what is not understood.
+            let answers =
+                [(); 3].map(|()| program.ask("{}").map_err(|why| assert!(!why.is_empty())));
+            drop(program);
+            let is_answer = |answer: &Result<_, ()>| answer.is_ok();
+            assert_eq!(
+                answers.iter().all(is_answer),
+                command == "yes '{}'",
+                "{command}"
+            );
+            assert!(began.elapsed() < Duration::from_secs(20), "{command}");
+        }
     }
 }

@@ -32,6 +32,13 @@ impl Lock {
     ///
     /// If it cannot be written, or another process has it.
     pub fn take(directory: &Path) -> Result<Self, Error> {
+        // Neither Parquet's readers nor JSON have other paths.
+        if directory.to_str().is_none() {
+            return Err(Error::Other {
+                message: format!("{} is not UTF-8", directory.display()),
+                help: Some("choose another directory with --out; nothing was changed".into()),
+            });
+        }
         let fail = |error| Error::io("write", directory, error);
         let made = make(directory).map_err(fail)?;
         let taken = Folder::open(directory).map_err(fail).and_then(|folder| {

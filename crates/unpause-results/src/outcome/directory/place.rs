@@ -40,6 +40,9 @@ const OWN: [&str; 6] = [
     "explore.html",
 ];
 
+/// Folders of a result: of its report, and of files in formats of HPCC's simulator.
+const FOLDERS: [&str; 2] = ["figures", "hpcc"];
+
 /// A directory that a result is going to be written to.
 #[derive(Debug)]
 pub struct Place {
@@ -61,6 +64,7 @@ impl Place {
         check_destination(directory)?;
         let tables = TABLES.map(|table| format!("{table}.parquet"));
         check_names(&lock, tables.iter().map(String::as_str).chain(OWN))?;
+        check_folders(&lock)?;
         Ok(Self { lock })
     }
 
@@ -201,7 +205,10 @@ fn move_in(folder: &Folder) -> io::Result<()> {
 fn remove(folder: &Folder, name: &str) -> io::Result<()> {
     let (holder, file) = match folder.holder(name) {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // Gone, or behind a link: that is not the result's.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::Other) => {
+            return Ok(());
+        }
         Err(error) => return Err(error),
     };
     if holder.kind_of(file)? == Some(Kind::File) {
@@ -302,6 +309,28 @@ fn check_names<'a>(lock: &Lock, names: impl IntoIterator<Item = &'a str>) -> Res
     Ok(())
 }
 
+/// An error if a folder of the result is something else, such as a link to one.
+fn check_folders(lock: &Lock) -> Result<(), Error> {
+    for name in FOLDERS {
+        let path = lock.directory.join(name);
+        let kind = lock.folder.kind_of(name);
+        let kind = kind.map_err(|error| Error::io("write", &path, error))?;
+        if !matches!(kind, None | Some(Kind::Folder)) {
+            return Err(Error::Other {
+                message: format!(
+                    "{} is a link or a file, but a result has a folder there",
+                    path.display()
+                ),
+                help: Some(
+                    "move it away, or choose another directory with --out; nothing was changed"
+                        .into(),
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Entries of a directory that belong neither to the result, of which `known` are the files, nor to the lock's folder.
 pub(super) fn others(directory: &Path, known: &[String]) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -348,7 +377,7 @@ pub(super) fn is_own(name: &str) -> bool {
                     || (file.starts_with("fct-") && file.ends_with(".txt"))
                     || OWN.contains(&file)
             }
-            [folder, _] => folder == "figures" || folder == "hpcc",
+            [folder, _] => FOLDERS.contains(&folder),
             [folder, _, _] => folder == "hpcc",
             _ => false,
         }
