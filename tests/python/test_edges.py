@@ -82,7 +82,8 @@ def test_a_path_that_is_not_utf_8_is_refused_before_anything_runs(place: Path) -
     for command in ("run s.toml", "sweep s.toml --vary seed=1"):
         done = shell(place, command + r""" --out "$(printf 'd\377\376')/o" """)
         assert done.returncode == 1, command
-        assert b"not UTF-8" in done.stderr and b"Traceback" not in done.stderr, done.stderr
+        assert b"not UTF-8" in done.stderr, done.stderr
+        assert b"Traceback" not in done.stderr
     assert sorted(os.listdir(place)) == ["s.toml"]
 
 
@@ -95,7 +96,8 @@ def test_a_link_in_place_of_figures_is_refused_and_nothing_is_lost(place: Path) 
     before = sorted(os.listdir(place / "b"))
     figures = sorted(os.listdir(elsewhere))
     done = shell(place, "run s.toml --out b")
-    assert done.returncode == 1 and b"b/figures is a link" in done.stderr
+    assert done.returncode == 1
+    assert b"b/figures is a link" in done.stderr
     assert sorted(os.listdir(place / "b")) == before
     assert sorted(os.listdir(elsewhere)) == figures
     (place / "b/figures").unlink()

@@ -1,4 +1,4 @@
-"""What needs more memory than there is, is refused at every entrance of the package."""
+"""Runs that need more memory than there is, refused at every entrance of the package."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def command(*arguments: str | Path) -> tuple[int, str]:
 def test_a_run_that_is_too_large_is_an_exception(huge: Path) -> None:
     with pytest.raises(TooLargeError, match="of memory") as refused:
         unpause.run(huge)
-    assert isinstance(refused.value, MemoryError) and isinstance(refused.value, ScenarioError)
+    assert isinstance(refused.value, MemoryError)
+    assert isinstance(refused.value, ScenarioError)
     assert "force=True" in (refused.value.help or "")
 
 
@@ -67,7 +68,8 @@ def test_points_that_are_too_large_fail(huge: Path) -> None:
         unpause.sweep(huge, {"seed": [1]}, progress=False)
     # As a Dask worker measures it.
     outcome = measure(HUGE, huge, "PFC")
-    assert isinstance(outcome, Failure) and "of memory" in outcome.message
+    assert isinstance(outcome, Failure)
+    assert "of memory" in outcome.message
 
 
 @pytest.mark.parametrize("name", ["run", "sweep", "testbed"])
@@ -75,7 +77,8 @@ def test_commands_refuse_what_is_too_large(name: str, huge: Path, tmp_path: Path
     more = {"run": (), "sweep": ("--vary", "seed=1"), "testbed": ("--links", "memory")}[name]
     code, errors = command(name, huge, "--out", tmp_path / "out", *more)
     assert code == 1
-    assert "of memory" in errors and "--force" in errors
+    assert "of memory" in errors
+    assert "--force" in errors
     assert "Traceback" not in errors
 
 
@@ -100,4 +103,5 @@ print("alive")
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_)),
     )
     assert done.returncode == 0, done.stderr
-    assert "stopped at" in done.stdout and done.stdout.endswith("alive\n")
+    assert "stopped at" in done.stdout
+    assert done.stdout.endswith("alive\n")

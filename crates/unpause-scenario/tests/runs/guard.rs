@@ -1,4 +1,4 @@
-//! What needs more memory than there is, is refused by all that execute runs, and run if it is forced.
+//! Runs that need more memory than there is: all that execute runs refuse them, and begin them if they are forced.
 
 use std::path::Path;
 
