@@ -51,12 +51,14 @@ class Result(data.Result):
     def figure(self, name: str) -> Figure:
         """Draw one figure by its name in :data:`unpause.figures.FIGURES`.
 
+        A notebook shows it as a picture.
+
         Raises:
             unpause.figures.NothingToDraw: the result lacks what the figure shows.
         """
         from unpause import figures
 
-        return figures.draw(self, name)
+        return figures.displayed(figures.draw(self, name))
 
 
 def run(

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import os
-import re
+import secrets
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-#: What moves a cursor or turns the direction of text (UAX #9, 2.1 to 2.6), but not what makes
-#: letters bold and plain again, which is this package's.
-_ODD = re.compile(
-    r"(\x1b\[[0-9;]*m|\x1b\[2K)"
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+from unpause import plain
+
+#: In the place of an escape of this package. Nobody else knows it, so that no text of others has
+#: one: theirs are replaced.
+_ESCAPE = f"\ue000{secrets.token_hex(8)}\ue000"
+
+
+def painted(text: str, code: str) -> str:
+    """The text in a colour or weight of ECMA-48, as ``"1"`` for bold, where there are colours."""
+    return f"{_ESCAPE}[{code}m{text}{_ESCAPE}[0m" if colours() else text
+
+
+def over(text: str) -> None:
+    """Writes a line of progress on standard error, in the place of the last one."""
+    stream = sys.stderr
+    stream = stream.unfiltered if isinstance(stream, Printed) else stream
+    stream.write(f"\r\x1b[2K{plain.line(text)}")
+    stream.flush()
 
 
 def printable(text: str) -> str:
-    """The text with control characters replaced."""
-    return _ODD.sub(lambda found: found[1] or "\ufffd", text)
+    """The text as it is written: without escapes but those of :func:`painted`."""
+    return plain.clean(text).replace(_ESCAPE, "\x1b")
 
 
 def discard(stream: TextIO) -> None:
@@ -47,6 +59,11 @@ class Printed:
         encoding = self._stream.encoding or "utf-8"
         self._named(self._stream.write, clean.encode(encoding, "replace").decode(encoding))
         return len(text)
+
+    @property
+    def unfiltered(self) -> TextIO:
+        """The stream itself."""
+        return self._stream
 
     def flush(self) -> None:
         """Writes the buffered text."""
@@ -109,15 +126,14 @@ def shown(text: str) -> str:
 
 def said(sentences: Sequence[tuple[str, str]], columns: int) -> str:
     """A paragraph for each scheme, its name in front."""
-    bold, plain = ("\x1b[1m", "\x1b[0m") if colours() else ("", "")
     paragraphs = []
     for scheme, text in sentences:
         whole = wrapped(f"{scheme}: {text}", columns)
-        paragraphs.append(bold + whole[: len(scheme)] + plain + whole[len(scheme) :])
+        paragraphs.append(painted(whole[: len(scheme)], "1") + whole[len(scheme) :])
     return "\n".join(paragraphs)
 
 
 def colours() -> bool:
     """Whether standard output shows colours, and nobody has asked for none."""
-    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain
+    unwanted = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return isinstance(sys.stdout, Printed) and sys.stdout.isatty() and not unwanted

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import tomli_w
 
-from unpause import schema
+from unpause import printed, schema
 from unpause.data.result import Result
 from unpause.errors import ScenarioError
 
@@ -167,14 +167,12 @@ class _Line:
             return
         left = "" if progress.left_s is None else f", {progress.left_s:.0f} s left"
         speed = progress.packet_hops / progress.elapsed_s / 1e6
-        sys.stderr.write(
-            f"\r\x1b[2K{progress.fraction * 100:3.0f} %  run {progress.finished}/{progress.runs} "
+        printed.over(
+            f"{progress.fraction * 100:3.0f} % run {progress.finished}/{progress.runs} "
             f"done ({progress.label}), {speed:.1f} M packet-hops/s{left}"
         )
-        sys.stderr.flush()
         self._shown = True
 
     def clear(self) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+            printed.over("")

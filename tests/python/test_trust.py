@@ -480,7 +480,7 @@ def test_a_terminal_that_lacks_characters_gets_others(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
     assert printed.printable(title) == "Größe \ufffd\ufffd[2J"
-    assert printed.printable("\x1b[1mbold\x1b[0m\ta\n") == "\x1b[1mbold\x1b[0m\ta\n"
+    assert printed.printable("\x1b[1mbold\ta\r\n") == "\ufffd[1mbold\ta\ufffd\n"
 
 
 def test_a_result_is_not_the_place_of_a_reproduction(out: Path, capsys) -> None:

@@ -4,11 +4,11 @@ use std::io::IsTerminal;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use serde_json::{Value, json};
-use unpause_scenario::Error;
+use unpause_scenario::{Error, plain_text};
 
 use crate::args::Form;
 use crate::interrupt;
-use crate::output::{complain, printable, show_json, write_error};
+use crate::output::{complain, show_json, write_coloured};
 
 /// Tells errors; answers the exit code.
 pub fn explain(errors: &[Error], form: Form) -> u8 {
@@ -21,7 +21,7 @@ pub fn explain(errors: &[Error], form: Form) -> u8 {
     }
     match form {
         Form::Json => show_json(&json!({ "errors": as_json(errors) })),
-        Form::Text => errors.iter().for_each(|error| write_error(&text(error))),
+        Form::Text => errors.iter().for_each(|error| write_coloured(&text(error))),
     }
     1
 }
@@ -54,7 +54,7 @@ fn text(error: &Error) -> String {
     if let Some(help) = error.help_text() {
         text += &format!("hint: {help}\n");
     }
-    let text = printable(&text);
+    let text = plain_text::clean(&text);
     if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1)
     } else {

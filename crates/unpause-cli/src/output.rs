@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-use unpause_scenario::Error;
+use unpause_scenario::{Error, plain_text as plain};
 
 use crate::args::{Form, Say};
 
@@ -15,7 +15,7 @@ static FAILED: OnceLock<io::Error> = OnceLock::new();
 
 /// Writes to standard output; [`finished`] says whether that went well.
 pub fn show(text: &str) {
-    note(io::stdout().write_all(printable(text).as_bytes()));
+    note(io::stdout().write_all(plain::clean(text).as_bytes()));
 }
 
 /// Remembers the first error. A reader that has gone away is none.
@@ -30,6 +30,11 @@ pub fn note(written: io::Result<()>) {
 
 /// Writes to standard error. Where that cannot be written nobody can be told, and the exit code is what there is.
 pub fn write_error(text: &str) {
+    write_coloured(&plain::clean(text));
+}
+
+/// The same of a text that has been cleaned, and coloured afterwards.
+pub fn write_coloured(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -53,17 +58,6 @@ pub fn finished(code: u8) -> u8 {
     }
 }
 
-/// Text of files on a terminal: what would move its cursor, or the order of what is read, is replaced.
-pub fn printable(text: &str) -> String {
-    let odd = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns(c);
-    text.replace(odd, "\u{fffd}")
-}
-
-/// Whether a character is one of Unicode's that set the direction of what follows (UAX #9, 2.1 to 2.6).
-fn turns(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// Writes a value as JSON to standard output.
 pub fn show_json(value: &serde_json::Value) {
     let text = serde_json::to_string_pretty(value).expect("a value is plain data");
@@ -81,22 +75,5 @@ impl Say {
         if !self.quiet && !self.is_json() {
             show(text);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_text_is_not_shown() {
-        assert_eq!(printable("a\tb\n"), "a\tb\n");
-        assert_eq!(printable("\u{1b}[2J"), "\u{fffd}[2J");
-        // Shown as "H1->S0" it would be another link.
-        assert_eq!(
-            printable("\u{202e}0S>-1H\u{202c}"),
-            "\u{fffd}0S>-1H\u{fffd}"
-        );
-        assert_eq!(printable("\u{2066}ü\u{200f}"), "\u{fffd}ü\u{fffd}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use unpause_protocols::units::Time;
-use unpause_scenario::{Cost, Progress};
+use unpause_scenario::{Cost, Progress, plain_text};
 
 use crate::args::Say;
 use crate::interrupt;
@@ -142,7 +142,7 @@ fn left(elapsed: Duration, done: f64) -> String {
 impl Progress for Bars {
     fn started(&self, run: usize, _runs: usize, label: &str) {
         self.with(|state| {
-            state.runs[run].label = label.to_owned();
+            state.runs[run].label = plain_text::clean(label);
             state.runs[run].began = Some(Instant::now());
         });
     }

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
-from unpause import figures
+from unpause import figures, plain
 from unpause.data.result import Result, load
 from unpause.errors import ResultError
 from unpause.figures.sweep import draw_runs
@@ -38,13 +38,14 @@ _ESCAPED = {
     "→": r"$\to$",
     "×": r"$\times$",
     "–": "--",
+    "\ufffd": r"\textbf{?}",
 } | {c: rf"\{c}" for c in "&%$#_{}"}
 _SPECIAL = re.compile("|".join(re.escape(c) for c in _ESCAPED))
 
 
 def escaped(text: str) -> str:
-    """`text` as LaTeX prints it."""
-    return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], text)
+    """`text` as LaTeX prints it, on one line."""
+    return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], plain.line(text))
 
 
 def table(told: Overview) -> str:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import printed, schema
+from unpause import plain, printed, schema
 from unpause.claims import verdicts
 from unpause.claims.claim import Claim, ClaimsError, Verdict, judged
 from unpause.claims.verdicts import counts_text
@@ -159,7 +159,7 @@ def _build(
             version=unpause.__version__,
         )
     )
-    beneath.write(staged.folder / "report.html", html)
+    beneath.write(staged.folder / "report.html", plain.clean(html))
     return report
 
 
@@ -429,7 +429,7 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
             version=unpause.__version__,
         )
     )
-    beneath.write(staged.folder / "report.html", html)
+    beneath.write(staged.folder / "report.html", plain.clean(html))
     return report
 
 

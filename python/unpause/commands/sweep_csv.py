@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from unpause import plain
 from unpause.data import beneath
 from unpause.errors import ResultError
 from unpause.sweeps import grouped, recorded
@@ -22,6 +23,11 @@ def text(table: pa.Table) -> str:
     for column in recorded.COLUMNS:
         if column.name not in table.column_names:
             table = table.append_column(column.name, pa.nulls(table.num_rows, column.type))
+    for place, name in enumerate(table.column_names):
+        if pa.types.is_string(table.schema.field(name).type):
+            cells = [None if it is None else plain.cell(it) for it in table[name].to_pylist()]
+            table = table.set_column(place, name, pa.array(cells, pa.string()))
+    table = table.rename_columns([plain.cell(name) for name in table.column_names])
     sink = pa.BufferOutputStream()
     csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
     return sink.getvalue().to_pybytes().decode("utf-8")

@@ -11,14 +11,16 @@ the others are of a paper's experiments. A figure that has nothing to show raise
 from __future__ import annotations
 
 import importlib
+import io
 import pkgutil
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-from unpause import papers
+from unpause import papers, plain
 from unpause.data.schemes import TooMany
 from unpause.data.series import Unavailable
 from unpause.figures.registry import FIGURES, Drawing, add, draws
@@ -35,6 +37,7 @@ __all__ = [
     "GENERIC",
     "Drawing",
     "NothingToDraw",
+    "displayed",
     "draw",
     "draws",
     "of_result",
@@ -89,6 +92,23 @@ def draw(result: Result, name: str) -> Figure:
             raise NothingToDraw(str(error)) from error
 
 
+def displayed(figure: Figure) -> Figure:
+    """The figure, which IPython shows as a picture, whether or not pyplot has been imported there.
+
+    IPython knows figures of pyplot only, and asks other objects for this method.
+    """
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    drawn = io.BytesIO()
+    with style():
+        plain_powers(figure)
+        FigureCanvasAgg(figure).print_png(drawn)
+    return drawn.getvalue()
+
+
 def save(figure: Figure, directory: Path, name: str, *, png: bool = True) -> Path:
     """Write `figure` as SVG and, with `png`, as PNG (200 dpi) into `directory`.
 
@@ -98,7 +118,10 @@ def save(figure: Figure, directory: Path, name: str, *, png: bool = True) -> Pat
     with style():
         plain_powers(figure)
         # Not savefig, which draws twice: once for the layout alone.
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+        drawn = io.StringIO()
+        FigureCanvasSVG(figure).print_svg(drawn, metadata={"Date": None})
+        # XML has no control characters, not even in comments.
+        svg.write_text(plain.clean(drawn.getvalue()), "utf-8", newline="\n")
         if png:
             save_png(figure, svg)
     return svg

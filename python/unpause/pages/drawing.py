@@ -281,5 +281,4 @@ def _fork(job: _Job, numbers: int) -> tuple[int, int]:
 def _progress(text: str) -> None:
     """What is being done, on one line of a terminal."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[2K{text[: printed.width() - 1]}")
-        sys.stderr.flush()
+        printed.over(text[: printed.width() - 1])

@@ -23,6 +23,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
+from unpause import plain
 from unpause.claims.claim import Claim, ClaimsError, judged
 from unpause.data import beneath, schemes
 from unpause.data.result import Result, Run, load
@@ -272,18 +273,19 @@ def html(about: dict[str, Any], frames: Sequence[str] = ()) -> str:
     files = resources.files("unpause")
     in_script = {name: value for name, value in about.items() if name != "overview"}
     here = files.joinpath("templates/explore")
-    return environment.get_template("explore/page.html").render(
+    page = environment.get_template("explore/page.html").render(
         title=about["title"],
         version=unpause.__version__,
         uplot=files.joinpath("vendor/uplot/uPlot.iife.min.js").read_text("utf-8"),
         uplot_style=files.joinpath("vendor/uplot/uPlot.min.css").read_text("utf-8"),
         script="\n".join(here.joinpath(f"{it}.js").read_text("utf-8") for it in _SCRIPTS),
         style=here.joinpath("style.css").read_text("utf-8"),
-        about=json.dumps(in_script, separators=(",", ":")).replace("<", "\\u003c"),
+        about=plain.in_json(json.dumps(in_script, separators=(",", ":"))).replace("<", "\\u003c"),
         frames=frames,
         reported=about["report"],
         overview=about["overview"],
     )
+    return plain.clean(page)
 
 
 def write(file: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from unpause import plain
 from unpause.data.result import Result
 from unpause.explanation import notices, sentences
 from unpause.pages import markup, overview
@@ -30,13 +31,15 @@ def html(result: Result) -> str:
         for scheme, text in sentences.of_result(result)
     ]
     warnings = notices.of_result(result).warnings
-    return "".join(
-        [
-            f"<h4>{escape(result.title)}</h4>",
-            markup.overview(overview.of_result(result)),
-            f"<ul>{''.join(said)}</ul>" if said else "",
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
-            f"<p>and {plural(more, 'more row')}</p>" if more else "",
-            *(f"<p>Warning: {escape(warning)}</p>" for warning in warnings),
-        ]
+    return plain.clean(
+        "".join(
+            [
+                f"<h4>{escape(result.title)}</h4>",
+                markup.overview(overview.of_result(result)),
+                f"<ul>{''.join(said)}</ul>" if said else "",
+                f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+                f"<p>and {plural(more, 'more row')}</p>" if more else "",
+                *(f"<p>Warning: {escape(warning)}</p>" for warning in warnings),
+            ]
+        )
     )

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from unpause import plain
+
 
 @dataclass
 class Pack:
@@ -32,7 +34,8 @@ class Pack:
 
     def frame(self, told: Any) -> bytes:
         """The JSON of `told` and the arrays."""
-        text = json.dumps(told, separators=(",", ":"), allow_nan=False).encode()
+        json_text = json.dumps(told, separators=(",", ":"), allow_nan=False)
+        text = plain.in_json(json_text).encode()
         text += b" " * (-len(text) % 4)
         numbers = np.concatenate([*self.parts, np.empty(0, np.int32)]).astype("<i4")
         whole = len(text).to_bytes(4, "little") + text + numbers.tobytes()

@@ -136,7 +136,7 @@ def _overview_block(
 def _coloured(text: str, mark: str) -> str:
     """The best in green and the worst in red, where there is colour."""
     colour = {"*": "32", "!": "31"}.get(mark)
-    return f"\x1b[{colour}m{text}\x1b[0m" if colour and printed.colours() else text
+    return printed.painted(text, colour) if colour else text
 
 
 def _with_noise(summary: Summary) -> list[tuple[list[str], set[int]]]:
