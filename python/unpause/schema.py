@@ -24,6 +24,9 @@ class Column:
         unit: Unit of the values, empty for names and counts.
         text: What it holds.
         nullable: Whether a value may be missing.
+        holds: The values that it can have: ``any``, ``run``, ``flow``, ``flow or 0``, ``priority``,
+            ``within`` (a time of the run), ``amount`` (finite, not below 0) or ``finite``.
+        is_key: Whether it is one of those that tell the rows of a run apart.
     """
 
     name: str
@@ -31,6 +34,8 @@ class Column:
     unit: str
     text: str
     nullable: bool = False
+    holds: str = "any"
+    is_key: bool = False
 
 
 _U64, _F64 = pa.uint64(), pa.float64()
@@ -46,6 +51,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
             unit=column["unit"],
             text=column["text"],
             nullable=column["nullable"],
+            holds=column["holds"],
+            is_key=column["key"],
         )
         for column in columns
     )

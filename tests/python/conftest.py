@@ -180,6 +180,9 @@ class Builder:
 
     def tables(self) -> dict[str, pa.Table]:
         tables = {}
+        started = Counter(row["run"] for row in self.rows["flows"])
+        for row in self.rows["runs"]:
+            row.setdefault("flows_started", started[row["run"]])
         for name, columns in schema.TABLES.items():
             fields = [pa.field(c.name, c.type, c.nullable) for c in columns]
             if name == "runs":

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use unpause_results::columns::{Holds, key_of};
 use unpause_scenario::{
     BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, LOSS_RECOVERIES, LossRecovery, MARKINGS,
     TABLES, TRAFFIC_KINDS, Tables, json_schema, sections,
@@ -247,19 +248,23 @@ fn renewed<'a>(document: &'a str, links: &Links) -> (String, Vec<&'a str>) {
     (text, all)
 }
 
-/// `python/unpause/columns.json`: for each table, name, type, unit, meaning and whether it may be null.
+/// `python/unpause/columns.json`: for each table, name, type, unit and meaning of its columns, what they hold,
+/// whether they may be null, and whether they are of its key.
 fn columns_for_python() -> String {
     let mut tables = Vec::new();
     for (name, table) in Tables::default().all() {
         let schema = table.schema();
         let columns = schema.fields().iter().map(|field| {
             let metadata = field.metadata();
+            let is_float = field.data_type().to_string() == "Float64";
             let column = serde_json::json!({
                 "name": field.name(),
                 "type": field.data_type().to_string().to_lowercase(),
                 "unit": metadata["unit"],
                 "text": metadata["text"],
                 "nullable": field.is_nullable(),
+                "holds": Holds::of(name, field.name(), is_float).name(),
+                "key": key_of(name).contains(&field.name().as_str()),
             });
             format!("    {column}")
         });

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unpause import schema, text
-from unpause.data import beneath
+from unpause.data import beneath, rules
 from unpause.errors import ResultError
 
 #: Limits of the values to read, by column.
@@ -27,6 +27,8 @@ NO_BOUNDS: Bounds = MappingProxyType({})
 _SHARE = 0.75
 #: Rows of a table that are read at once.
 BATCH = 1 << 16
+#: The same where all of them are kept.
+_AT_ONCE = 1 << 20
 #: Bytes of row groups with several runs that are kept for the next run.
 _MOST_KEPT = 1 << 26
 
@@ -37,13 +39,16 @@ class TableFiles(Mapping[str, pa.Table]):
     Args:
         directory: Result directory.
         digests: SHA-256 of files by name, as the manifest has them.
+        runs: The number of runs that the manifest announces; None if it does not.
 
     Raises:
-        ResultError: a file is missing, is not what the run wrote, is no Parquet file, or lacks a
-            column; at any use, too.
+        ResultError: a file is missing, is not what the run wrote, is no Parquet file, or is not
+            what any run writes (:mod:`unpause.data.rules`); at any use, too.
     """
 
-    def __init__(self, directory: Path, digests: Mapping[str, str]) -> None:
+    def __init__(
+        self, directory: Path, digests: Mapping[str, str], runs: int | None = None
+    ) -> None:
         self._digests = digests
         self._read: dict[str, pa.Table] = {}
         self._files: dict[str, Path] = {}
@@ -63,18 +68,37 @@ class TableFiles(Mapping[str, pa.Table]):
             with self._open(name) as opened:
                 self._rows[name] = opened.metadata.num_rows
                 _check_columns(name, opened.schema_arrow, file)
+        if runs is not None and self._rows["runs"] != runs:
+            raise _unlike(self._files["runs"], f"{self._rows['runs']:,} rows for {runs:,} runs")
+        self._read["runs"] = self._whole("runs")
+        self._rules = rules.Rules(directory, self._read["runs"], self._flow_ids)
+        for name, rows in self._rows.items():
+            self._rules.rows(name, rows)
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self._read:
             if name not in self._files:
                 raise KeyError(name)
-            # Not pq.read_table, which imports all of pyarrow.dataset and pandas.
-            with self._open(name) as file:
-                try:
-                    self._read[name] = whole(file)
-                except (pa.ArrowException, OSError) as error:
-                    raise _unreadable(self._files[name], error) from error
+            if name == "flows":
+                self._rules.known_flows()
+            table = self._whole(name)
+            self._rules.whole(name, table)
+            self._read[name] = table
         return self._read[name]
+
+    def _whole(self, name: str) -> pa.Table:
+        # Not pq.read_table, which imports all of pyarrow.dataset and pandas.
+        with self._open(name) as file:
+            try:
+                return whole(file)
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(self._files[name], error) from error
+
+    def _flow_ids(self) -> Iterator[pa.RecordBatch]:
+        with self._open("flows") as file:
+            yield from file.iter_batches(
+                BATCH, columns=["run", "flow_id", "start_ns"], use_threads=False
+            )
 
     def __iter__(self) -> Iterator[str]:
         return iter(schema.TABLES)
@@ -117,6 +141,8 @@ class TableFiles(Mapping[str, pa.Table]):
         """
         if name not in self._files:
             return
+        if name == "flows":
+            self._rules.known_flows()
         wanted = ["run", *columns]
         with self._open(name, schema.strings(name, columns)) as file:
             try:
@@ -130,6 +156,7 @@ class TableFiles(Mapping[str, pa.Table]):
                         if runs != (run, run):
                             batch = _of_run(batch, run)
                         if batch.num_rows:
+                            self._rules.batch(name, batch)
                             yield batch.select(list(columns))
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(self._files[name], error) from error
@@ -200,27 +227,23 @@ def whole(file: pq.ParquetFile) -> pa.Table:
     meanwhile, the process aborts.
 
     Raises:
-        pa.ArrowException: it cannot be read, or its rows would take more memory than there is.
+        pa.ArrowException: it cannot be read, or its rows take more memory than there is. Equal rows
+            take nearly none in the file.
     """
-    claimed, most = _memory_of(file), int(_SHARE * memory())
-    if claimed > most:
-        raise pa.ArrowInvalid(
-            f"its {file.metadata.num_rows:,} rows would take {text.size(claimed)} of memory; "
-            f"three quarters of the memory here are {text.size(most)}"
-        )
-    return file.read(use_threads=False)
-
-
-def _memory_of(file: pq.ParquetFile) -> int:
-    """Bytes that the rows take at least: equal ones take nearly none in the file."""
-    bits = 0
-    for field in file.schema_arrow:
-        try:
-            bits += field.type.bit_width
-        except ValueError:
-            # For a string, the offset of its start.
-            bits += 32
-    return file.metadata.num_rows * bits // 8
+    rows, most = file.metadata.num_rows, int(_SHARE * memory())
+    batches, taken = [], 0
+    for batch in file.iter_batches(_AT_ONCE, use_threads=False):
+        batches.append(batch)
+        taken += batch.nbytes
+        if taken * rows > most * sum(it.num_rows for it in batches):
+            raise pa.ArrowInvalid(
+                f"its {rows:,} rows would take {text.size(taken * rows / len(batch))} of memory; "
+                f"three quarters of the memory here are {text.size(most)}"
+            )
+    table = pa.Table.from_batches(batches, file.schema_arrow)
+    if table.num_rows != rows:
+        raise pa.ArrowInvalid(f"it claims {rows:,} rows and has {table.num_rows:,}")
+    return table
 
 
 def memory() -> int:
@@ -299,6 +322,10 @@ def _unreadable(file: Path, error: Exception) -> ResultError:
     return ResultError(f"{file}: not a readable Parquet file: {error}")
 
 
+def _unlike(file: Path, why: object) -> ResultError:
+    return ResultError(f"{file}: damaged: not what a run writes: {why}; run the scenario again")
+
+
 def _check_columns(name: str, found: pa.Schema, file: Path) -> None:
     for column in schema.TABLES[name]:
         if column.name not in found.names:
@@ -306,3 +333,7 @@ def _check_columns(name: str, found: pa.Schema, file: Path) -> None:
                 f"{file}: no column {column.name!r}; found {', '.join(found.names)}\n"
                 "hint: another version of unpause wrote it; run the scenario again"
             )
+    try:
+        rules.columns(name, found)
+    except rules.Misfit as why:
+        raise _unlike(file, why) from None

@@ -18,14 +18,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import schema
-from unpause.data import beneath, manifests, repeated, schemes
+from unpause import plain, schema
+from unpause.data import beneath, manifests, repeated, schemes, shapes
 from unpause.data.files import BATCH, NO_BOUNDS, Bounds, TableFiles, written
 from unpause.errors import ResultError
 from unpause.text import beside, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Types of what is read of a scenario; who runs it checks all of it.
+_SCENARIO: dict[str, Any] = {
+    "title": str,
+    "source": (str, {}),
+    "report": {"figures": [str], "claims": ([str], str)},
+    "topology": {"builder": str},
+    "probes": {},
+    "switch": {},
+    "scheme": [{"name": str, "set": {}}],
+    "traffic": [{"name": str}],
+    "job": [{"name": str}],
+    "sweep": [{"name": str, "key": str, "unit": str, "also": [str], "with": [{"key": str}]}],
+}
 
 
 @dataclass
@@ -65,7 +79,10 @@ class Result:
 
     @property
     def port_series(self) -> pa.Table:
-        """Probed ports over time: ``queue_bytes`` now, the other counters since the start."""
+        """Probed ports over time: ``queue_bytes`` now, the other counters since the start.
+
+        A row for each priority of a port, most of them 0: see :meth:`to_pandas`.
+        """
         return self.tables["port_series"]
 
     @property
@@ -146,16 +163,20 @@ class Result:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""
+        file = (self.directory or Path()) / "scenario.toml"
         try:
-            return tomllib.loads(self.source)
+            scenario = tomllib.loads(self.source)
         except (ValueError, RecursionError) as error:
-            file = (self.directory or Path()) / "scenario.toml"
             raise ResultError(f"{file}: damaged: not TOML: {error}") from error
+        misfit = shapes.misfit(scenario, _SCENARIO)
+        if misfit:
+            raise ResultError(f"{file}: damaged: no scenario: {misfit}; run the scenario again")
+        return scenario
 
     @property
     def title(self) -> str:
         """The scenario's title."""
-        return str(self.scenario.get("title") or "Untitled scenario")
+        return plain.line(str(self.scenario.get("title") or "Untitled scenario"))
 
     @property
     def warnings(self) -> list[str]:
@@ -231,12 +252,29 @@ class Result:
         """By table its column `run`; nothing if its rows are in no order."""
         return {}
 
-    def to_pandas(self, table: str = "runs") -> pd.DataFrame:
-        """One table as a pandas data frame (needs ``pip install unpause[pandas]``)."""
+    def to_pandas(self, table: str = "runs", *, priorities: bool = False) -> pd.DataFrame:
+        """One table as a pandas data frame (needs ``pip install unpause[pandas]``).
+
+        Args:
+            table: Its name.
+            priorities: Whether `port_series` has a row for each priority of a port, with
+                `priority` as its index. By default a port has one row for each instant, with the
+                sums of its priorities: a mean over its rows is a mean over time.
+
+        Raises:
+            KeyError: there is no such table.
+        """
         if table not in self.tables:
             near = nearest(table, self.tables)
             raise KeyError(f"no table {table!r}{near} (known: {', '.join(self.tables)})")
-        return self.tables[table].to_pandas()
+        frame = self.tables[table].to_pandas()
+        if table != "port_series":
+            return frame
+        if priorities:
+            return frame.set_index("priority")
+        of_port = ["run", "scheme", "time_ns", "node", "port", "peer"]
+        sums = frame.drop(columns="priority").groupby(of_port, sort=False, observed=True)
+        return sums.sum().reset_index()
 
     def write(self, directory: str | Path) -> Path:
         """Write Parquet tables, manifest and scenario into `directory`."""
@@ -332,13 +370,19 @@ def load(directory: str | Path) -> Result:
 
 def _load(path: Path, manifest: dict[str, Any]) -> Result:
     digests = manifest.get("files", {})
-    tables = TableFiles(path, digests)
+    tables = TableFiles(path, digests, _announced(manifest))
     name = "scenario.toml"
     source = ""
     if name in digests or (path / name).is_file():
         with written(path, name, digests) as file:
             source = _utf8(file.read(), path / name)
     return Result(tables, source=source, manifest=manifest, directory=path)
+
+
+def _announced(manifest: Mapping[str, Any]) -> int | None:
+    """The number of runs that a manifest announces; None in those of versions before."""
+    runs = manifest.get("runs")
+    return len(runs) if isinstance(runs, list) else None
 
 
 def _utf8(text: bytes, file: Path) -> str:

@@ -118,6 +118,8 @@ def panel_axes(
 
     Rows are `panel_height` inches high; `more_height` is that of legend and notes.
     """
+    if not panels:
+        raise NothingToDraw("There is nothing in the tables to draw panels of.")
     columns = min(columns, panels)
     rows = math.ceil(panels / columns)
     # A figure of its own, outside pyplot's list: nothing to close, no display needed.

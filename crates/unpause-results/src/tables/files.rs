@@ -6,6 +6,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
 use unpause_text::error::Error;
+use unpause_text::plain;
 
 /// Name and contents of a table's file.
 pub fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>), Error> {
@@ -31,10 +32,16 @@ fn bad(name: &str, error: &dyn std::error::Error) -> Error {
     }
 }
 
-/// Writes a table as CSV: a line of column names, then the rows; nothing for null.
+/// Writes a table as CSV: a line of column names, then the rows; nothing for null. Text that a spreadsheet takes
+/// for a formula begins with an apostrophe.
 pub fn write_csv(table: &RecordBatch, out: &mut impl std::io::Write) -> Result<(), csv::Error> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(table.schema().fields().iter().map(|field| field.name()))?;
+    let schema = table.schema();
+    let names = schema
+        .fields()
+        .iter()
+        .map(|field| plain::cell(field.name()).into_owned());
+    writer.write_record(names)?;
     for row in 0..table.num_rows() {
         for column in table.columns() {
             writer.write_field(cell(column.as_ref(), row))?;
@@ -56,12 +63,12 @@ fn cell(column: &dyn Array, row: usize) -> String {
         DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
         DataType::Int32 => column.as_primitive::<Int32Type>().value(row).to_string(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
-        _ => column.as_string::<i32>().value(row).to_owned(),
+        _ => plain::cell(column.as_string::<i32>().value(row)).into_owned(),
     }
 }
 
 #[cfg(feature = "parquet")]
-pub use parquet_file::{Batches, Writer, decode};
+pub use parquet_file::{Batches, Writer, decode, rows};
 
 #[cfg(feature = "parquet")]
 mod parquet_file {
@@ -85,7 +92,7 @@ mod parquet_file {
     use unpause_text::error::Error;
 
     /// Rows of one piece of memory.
-    const MOST_AT_ONCE: usize = 1 << 22;
+    const MOST_AT_ONCE: usize = 1 << 20;
 
     /// The same bytes for the same table, whenever and wherever.
     pub fn encode(table: &RecordBatch) -> Result<Vec<u8>> {
@@ -170,6 +177,19 @@ mod parquet_file {
         decode_within(bytes, machine::most_at_once())
     }
 
+    /// The number of rows that a file claims to have, which is read before any of them.
+    pub fn rows(file: &File) -> std::result::Result<u64, String> {
+        let count = || {
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?;
+            let rows = reader.metadata().file_metadata().num_rows();
+            u64::try_from(rows).map_err(|error| ParquetError::General(error.to_string()))
+        };
+        match catch_quietly(count) {
+            Some(rows) => rows.map_err(|error| error.to_string()),
+            None => Err("it is not a readable Parquet file".into()),
+        }
+    }
+
     /// The same, of a table whose rows take no more than `most` bytes of memory.
     pub fn decode_within(bytes: Vec<u8>, most: u64) -> std::result::Result<RecordBatch, String> {
         match catch_quietly(|| read(bytes, most)) {
@@ -221,10 +241,19 @@ mod parquet_file {
         }
         // Memory is asked for as rows come, whatever number of them the file claims.
         let at_once = usize::try_from(claimed).map_or(1, |rows| rows.clamp(1, MOST_AT_ONCE));
-        let parts: Vec<RecordBatch> = reader
-            .with_batch_size(at_once)
-            .build()?
-            .collect::<std::result::Result<_, _>>()?;
+        let mut parts: Vec<RecordBatch> = Vec::new();
+        let mut taken = 0;
+        for part in reader.with_batch_size(at_once).build()? {
+            let part = part?;
+            taken += part.get_array_memory_size() as u64;
+            parts.push(part);
+            // Several parts are copied into one table.
+            if taken * if parts.len() > 1 { 2 } else { 1 } > most {
+                return Err(ParquetError::General(format!(
+                    "its {claimed} rows take more memory than three quarters of what is here, {most} bytes"
+                )));
+            }
+        }
         let table = match parts.as_slice() {
             [whole] => whole.clone(),
             parts => concat_batches(&schema, parts)?,

@@ -15,6 +15,8 @@ mod collectives;
 mod delays;
 mod jobs;
 mod links;
+#[cfg(feature = "parquet")]
+pub mod rules;
 
 use arrow_array::RecordBatch;
 use unpause_protocols::notification::{Notification, QcnFeedback};

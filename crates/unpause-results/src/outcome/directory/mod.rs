@@ -15,7 +15,7 @@ mod reader;
 use std::collections::BTreeSet;
 use std::io::BufReader;
 #[cfg(feature = "parquet")]
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -34,11 +34,11 @@ use crate::outcome::{Manifest, Outcome};
 use crate::run::digest::seal;
 #[cfg(feature = "parquet")]
 use crate::run::digest::{is_broken, sha256_of};
-#[cfg(feature = "parquet")]
-use crate::tables::files::decode;
 use crate::tables::files::encode;
 #[cfg(feature = "parquet")]
-use crate::tables::{Tables, series};
+use crate::tables::files::{decode, rows};
+#[cfg(feature = "parquet")]
+use crate::tables::{Tables, rules::Runs, series};
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 #[cfg(feature = "parquet")]
@@ -302,6 +302,7 @@ impl Saved {
         // Tables without runs have the same columns as all others.
         let sound = Tables::new(&[], &[]);
         let mut tables = Vec::new();
+        let mut runs: Option<Runs> = None;
         for (name, sound) in sound.all() {
             let file = format!("{name}.parquet");
             let digest = manifest.files.get(&file).map(String::as_str);
@@ -315,10 +316,21 @@ impl Saved {
                 continue;
             }
             let mut bytes = Vec::new();
-            let read = opened.read_to_end(&mut bytes);
-            read.map_err(|error| Error::io("read", &directory.join(&file), error))?;
+            let claimed = rows(&opened).and_then(|rows| match &runs {
+                Some(runs) => runs.check_rows(name, rows),
+                None => check_runs(rows, manifest.runs.len()),
+            });
+            claimed.map_err(|why| damaged(directory, &file, &why))?;
+            opened
+                .rewind()
+                .and_then(|()| opened.read_to_end(&mut bytes))
+                .map_err(|error| Error::io("read", &directory.join(&file), error))?;
             let table = decode(bytes).and_then(|table| {
                 check_columns(&table, sound)?;
+                match &mut runs {
+                    Some(runs) => runs.check(name, &table, sound)?,
+                    None => runs = Some(Runs::of(&table, sound)?),
+                }
                 Ok(table)
             });
             tables.push(table.map_err(|why| damaged(directory, &file, &why))?);
@@ -360,6 +372,17 @@ fn damaged(directory: &Path, file: &str, why: &str) -> Error {
         message: format!("{} is damaged: {}", path.display(), shorten(why)),
         help: Some("run the scenario again".into()),
     }
+}
+
+/// `Err` if a manifest announces more or fewer runs than table `runs` has.
+#[cfg(feature = "parquet")]
+fn check_runs(rows: u64, announced: usize) -> Result<(), String> {
+    if rows == announced as u64 {
+        return Ok(());
+    }
+    Err(format!(
+        "it has {rows} rows for the {announced} runs of {MANIFEST}"
+    ))
 }
 
 /// `Err` if `table` lacks a column of `sound`, or has others than the float64 ones of a sweep.
