@@ -48,6 +48,8 @@ impl Holds {
             (_, "flow_id") => Self::Flow,
             (_, "priority") => Self::Priority,
             ("runs", "simulated_ns") => Self::Amount,
+            // Differences, and times that may lie beyond the run.
+            ("loads" | "delays", _) if is_float => Self::Finite,
             (_, name) if WITHIN.contains(&name) => Self::Within,
             (_, name) if is_float && (name.ends_with("excess_ns") || !is_declared(table, name)) => {
                 Self::Finite
