@@ -81,17 +81,20 @@ LATER = (
 
 #: Columns of table `jobs` that a sweep's table has of each job: ``job.NAME.mean_ns``, ….
 OF_JOBS = ("mean_ns", "slowdown", "busbw_gbytes_s")
+#: Lower bounds of the first two, with the iteration in progress at the end.
+JOB_BOUNDS = ("mean_at_least_ns", "slowdown_at_least")
 
 
 def job_column(job: str, column: str) -> str:
-    """The name in a sweep's table of a column of :data:`OF_JOBS`."""
+    """The name in a sweep's table of a column of :data:`OF_JOBS` or :data:`JOB_BOUNDS`."""
     return f"job.{job}.{column}"
 
 
 def job_of(name: str) -> str:
     """The job that a column of a sweep's table is of; empty if it is of none."""
     start, _, column = name.rpartition(".")
-    return start.removeprefix("job.") if start.startswith("job.") and column in OF_JOBS else ""
+    is_of_job = start.startswith("job.") and column in (*OF_JOBS, *JOB_BOUNDS)
+    return start.removeprefix("job.") if is_of_job else ""
 
 
 def strings(table: str, columns: Iterable[str]) -> list[str]:

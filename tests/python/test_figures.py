@@ -312,7 +312,7 @@ def test_a_sweep_over_two_values_is_a_heat_map(builder: Builder) -> None:
     assert pfc.get_clim() == pcn.get_clim() == (10, 160)
 
 
-def test_a_heat_map_marks_numbers_of_completed_flows_only(builder: Builder) -> None:
+def test_a_heat_map_marks_lower_bounds(builder: Builder) -> None:
     for x in (1, 2):
         for y in (1, 2):
             run = builder.run("PFC", seed=1, x=x, y=y)
@@ -323,9 +323,9 @@ def test_a_heat_map_marks_numbers_of_completed_flows_only(builder: Builder) -> N
                 fct_ns = (x + y) * MS if number < done else None
                 builder.flow(run, "f", size_bytes=1000, fct_ns=fct_ns)
     figure = figures.draw(builder.result(), "sweep")
-    assert [it.get_text() for it in figure.axes[0].texts] == ["2", "3*", "3*", "-"]
+    assert [it.get_text() for it in figure.axes[0].texts] == ["2", "≥25", "≥25", "≥25"]
     assert figure._supxlabel.get_text() == (
-        "One seed. *: of completed flows only, at worst 25 % of all flows."
+        "One seed. ≥: lower bounds, because flows did not finish; at worst 0 % finished."
     )
 
 
@@ -439,7 +439,7 @@ def test_sweep(builder: Builder) -> None:
         ("link-use-over-time", "No port was probed that sent anything"),
         ("sweep", "nothing is swept"),
         ("fct-cdf", "No flow completed."),
-        ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 60."),
+        ("fct-slowdown", "A scheme has at most 0 flows; percentiles by size need 60."),
         ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
         ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
         ("pcn-f12", "No flow started under PFC."),

@@ -389,22 +389,33 @@ def test_drops_pauses_and_stops_of_switches(builder: Builder) -> None:
         metrics.stalls(run, ["S->P9"])
 
 
-def test_fct_by_size_leaves_out_what_did_not_complete(builder: Builder) -> None:
+def test_fct_by_size_counts_what_did_not_complete(builder: Builder) -> None:
     run = builder.run("ECN#", load=0.5)
     for ms, size in ((1.0, 3e3), (3.0, 99e3), (50.0, 100e3), (400.0, 20e6)):
         builder.flow(run, "flows", start_ns=0.0, size_bytes=size, fct_ns=ms * MS)
-    builder.flow(run, "flows", start_ns=0.0, size_bytes=50e3, fct_ns=None)
-    builder.run("ECN#", load=0.9)
-    builder.flow(1, "flows", start_ns=0.0, size_bytes=3e3, fct_ns=4 * MS)
+    late = builder.run("ECN#", load=0.9)
+    builder.flow(late, "flows", start_ns=0.0, size_bytes=3e3, fct_ns=4 * MS)
+    builder.flow(late, "flows", start_ns=0.0, size_bytes=3e3, fct_ns=6 * MS)
+    end_ns = builder.rows["runs"][late]["simulated_ns"]
+    builder.flow(late, "flows", start_ns=end_ns - 9 * MS, size_bytes=50e3, fct_ns=None)
     runs = builder.result().runs_of("ECN#")
-    assert metrics.fct_of_size_ms(runs[0], "mean", below_bytes=100e3) == pytest.approx(2)
-    assert metrics.fct_of_size_ms(runs[0], "p99", below_bytes=100e3) == pytest.approx(2.98)
-    assert metrics.fct_of_size_ms(runs[0], "p90", below_bytes=100e3) == pytest.approx(2.8)
-    assert metrics.fct_of_size_ms(runs[0], "std", below_bytes=100e3) == pytest.approx(1)
-    assert metrics.fct_of_size_ms(runs[0], "mean", above_bytes=10e6) == pytest.approx(400)
-    assert metrics.unfinished_flows(runs[0]) == 1
+    of_size = metrics.fct_of_size_ms
+    assert of_size(runs[0], "mean", below_bytes=100e3) == pytest.approx(2)
+    assert of_size(runs[0], "p99", below_bytes=100e3) == pytest.approx(2.98)
+    assert of_size(runs[0], "p90", below_bytes=100e3) == pytest.approx(2.8)
+    assert of_size(runs[0], "std", below_bytes=100e3) == pytest.approx(1)
+    assert of_size(runs[0], "mean", above_bytes=10e6) == pytest.approx(400)
+    # The flow that did not complete is the slowest, whatever it took; the median is known.
+    assert of_size(runs[1], "p50") == pytest.approx(6)
+    with pytest.raises(Unavailable, match=r"mean .* at least 6.33 ms. 1 of 3 flows"):
+        of_size(runs[1], "mean")
+    with pytest.raises(Unavailable, match=r"p99 .* at least 8.94 ms"):
+        of_size(runs[1], "p99")
+    with pytest.raises(Unavailable, match="std"):
+        of_size(runs[1], "std")
+    assert metrics.unfinished_flows(runs[1]) == 1
     with pytest.raises(Unavailable, match="such a size"):
-        metrics.fct_of_size_ms(runs[1], "mean", above_bytes=10e6)
+        of_size(runs[1], "mean", above_bytes=10e6)
 
 
 def test_a_queue_in_packets(builder: Builder) -> None:

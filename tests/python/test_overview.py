@@ -239,9 +239,13 @@ def test_no_pause_is_no_merit_where_packets_are_lost() -> None:
 
 
 def test_a_slowdown_of_those_that_ended_is_not_the_best() -> None:
-    all_done = rows("A", [1e6] * 3, slowdown_p99=9.0, flows_sized=9, flows_completed=9)
-    one_done = rows("B", [1e6] * 3, slowdown_p99=1.5, flows_sized=9, flows_completed=1)
-    assert found_marks(all_done, one_done, head="slowdown p99") == ["!", ""]
+    all_done = rows("A", [1e6] * 3, flows_sized=9, flows_completed=9)
+    one_done = rows("B", [1e6] * 3, flows_sized=9, flows_completed=1)
+    for row in all_done:
+        row |= {"slowdown_max": 9.0, "slowdown_max_at_least": 9.0}
+    for row in one_done:
+        row |= {"slowdown_max": None, "slowdown_max_at_least": 1.5}
+    assert found_marks(all_done, one_done, head="slowdown max") == ["", ""]
 
 
 LOSSY = scenario(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import unpause
 from scenarios import PFC, entry, star
 from unpause.pages import overview
@@ -46,3 +48,29 @@ def test_a_sweep_has_what_jobs_measured() -> None:
         (job, "iteration") for job in ("first", "b.c", "d")
     ]
     assert found.scope.endswith(" 1 more job: sweep.parquet.")
+
+
+def test_an_iteration_in_progress_at_the_end_is_a_lower_bound() -> None:
+    means = {}
+    for duration in ("300us", "20ms"):
+        text = star(
+            5,
+            PFC,
+            entry("job", name="first", ranks=4, iterations=9, collective="all-reduce", size="1MB"),
+            duration=duration,
+        )
+        result = unpause.run(text, progress=False)
+        [row] = Runs.of_result(result).rows
+        [done] = result.jobs.column("iterations").to_pylist()
+        [mean] = result.jobs.column("mean_ns").to_pylist()
+        assert (done == 9) == (duration == "20ms")
+        assert done > 1
+        found = overview.of_result(result)
+        cell = found.rows[0][[head[:2] for head in found.heads].index(("first", "iteration"))]
+        assert cell.value.startswith("≥") == (done < 9)
+        assert row["job.first.mean_ns"] == (mean if done == 9 else None)
+        means[duration] = row["job.first.mean_at_least_ns"]
+        if done < 9:
+            in_progress = 3e5 - result.iterations.column("end_ns").to_pylist()[-1]
+            assert means[duration] == pytest.approx((done * mean + in_progress) / (done + 1))
+    assert means["300us"] <= means["20ms"] == mean

@@ -75,12 +75,14 @@ def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
             group = _found(runs, (base.scheme, base.values))
             if group is None:
                 continue
-            apart = {m.name: group.against(base, m) for m in _measures(results)}
+            measures = _measures(results)
+            apart = {m: group.against(base, m) for m in measures}
             found = {m: d for m, d in apart.items() if d is not None}
             tests |= {d.test for d in found.values() if d.known}
+            unknown = [m.name for m, d in apart.items() if d is None and _is_open(group, base, m)]
             values = zip(runs.axes, base.values, strict=True)
             place = ", ".join([base.scheme, *(f"{a} {value_text(a, v)}" for a, v in values)])
-            lines.append(f"{place}, {name} against {names[0]}: {_in_words(found)}.")
+            lines.append(f"{place}, {name} against {names[0]}: {_in_words(group, found, unknown)}.")
     if tests:
         lines.append(
             f"Noise: {'; '.join(sorted(tests))}, two-sided at 5 %, each number separately."
@@ -93,15 +95,31 @@ def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
     return lines
 
 
-def _in_words(found: Mapping[str, Difference]) -> str:
-    told = [f"{name} {_percent(d)}" for name, d in found.items() if not (d.noise or d.same)]
-    noise = [name for name, d in found.items() if d.noise]
-    parts = [", ".join(told), f"within noise: {', '.join(noise)}" if noise else ""]
+def _is_open(group: Group, base: Group, measure: Measure) -> bool:
+    """Whether a lower bound is why it is not known which of two numbers is larger."""
+    return bool(group.bound(measure) or base.bound(measure))
+
+
+def _in_words(group: Group, found: Mapping[Measure, Difference], unknown: Sequence[str]) -> str:
+    differences = [
+        f"{m.name} {_change(group, m, d)}" for m, d in found.items() if not (d.noise or d.same)
+    ]
+    noise = [m.name for m, d in found.items() if d.noise]
+    parts = [
+        ", ".join(differences),
+        f"within noise: {', '.join(noise)}" if noise else "",
+        f"not known, because flows did not finish: {', '.join(unknown)}" if unknown else "",
+    ]
     return "; ".join(part for part in parts if part) or "the same"
 
 
+def _change(group: Group, measure: Measure, apart: Difference) -> str:
+    return f"{'at least ' if group.bound(measure) else ''}{_percent(apart)}"
+
+
 def _measures(results: Sequence[Runs]) -> list[Measure]:
-    return list(dict.fromkeys(measure for runs in results for measure in runs.telling()))
+    every = [row for runs in results for row in runs.rows]
+    return list(dict.fromkeys(measure for runs in results for measure in runs.telling(every)))
 
 
 def _found(runs: Runs, key: tuple[str, tuple[object, ...]]) -> Group | None:
@@ -113,11 +131,11 @@ def _cell(group: Group, base: Group, measure: Measure) -> tuple[str, Difference 
     if not group.records(measure.needs):
         return NOT_RECORDED, None
     mean = group.interval(measure).mean
-    written = "-" if math.isnan(mean) else measure.written(mean)
+    written = "-" if math.isnan(mean) else f"{group.bound(measure)} {measure.written(mean)}".strip()
     apart = None if group is base else group.against(base, measure)
     if apart is None or apart.same:
         return written, apart
-    return f"{written} {_percent(apart)}", apart
+    return f"{written} {_change(group, measure, apart)}", apart
 
 
 def _percent(apart: Difference) -> str:

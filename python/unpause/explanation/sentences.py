@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from unpause.data.result import Result
 from unpause.explanation import flap_lines, flaps, story
 from unpause.explanation.story import Carried, Fairness, Pauser, Story
+from unpause.statistics import censored
 from unpause.text import plural, rate, size, span, time
 
 _MOST_PAUSERS = 2
@@ -305,11 +306,11 @@ def _of_end(every: _Runs) -> str:
         if not run.sized:
             return None
         how = "not done" if run.last_ns is None else "last"
-        if how == "last" and not at_once[id(run)] and run.fct_p99_ns is not None:
-            how = "p99"
+        if how == "last" and not at_once[id(run)] and len(run.fct):
+            how = "tail"
         return how, run.sized == 1
 
-    writers = {"not done": _unfinished, "p99": _p99, "last": _last}
+    writers = {"not done": _unfinished, "tail": _tail, "last": _last}
 
     def write(some: _Runs) -> str:
         how, _ = kind(some.runs[0])  # type: ignore[misc]
@@ -334,12 +335,16 @@ def _unfinished(some: _Runs) -> str:
     return f"{_numbers(unfinished)} of {_flows(some)} {were} not done at the end"
 
 
-def _p99(some: _Runs) -> str:
-    p99 = [run.fct_p99_ns or 0.0 for run in some.runs]
-    text = f"{_flows(some)} had a p99 FCT of {span(p99, time)}"
-    than = [base.fct_p99_ns for base in some.bases or () if base.fct_p99_ns]
-    if len(than) == len(p99):
-        ratios = [ours / theirs for ours, theirs in zip(p99, than, strict=True)]
+def _tail(some: _Runs) -> str:
+    bases = some.bases or ()
+    percent = censored.common_tail(run.fct for run in (*some.runs, *bases))
+    slow = [found.at_least for run in some.runs if (found := run.fct.percentile(percent))]
+    which = "largest" if percent == censored.LARGEST else censored.name(percent)
+    text = f"{_flows(some)} had a {which} FCT of {span(slow, time)}"
+    others = [base.fct.percentile(percent) for base in bases]
+    than = [other.value for other in others if other and other.value]
+    if len(than) == len(slow):
+        ratios = [ours / theirs for ours, theirs in zip(slow, than, strict=True)]
         text += some.beside(ratios, "more", "less", "as much")
     return text
 

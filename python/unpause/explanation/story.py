@@ -23,14 +23,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import capacity, connections, lives, reroutes, series
+from unpause.data import capacity, completion, connections, lives, reroutes, series
 from unpause.data.fabric import Fabric, Pairs, Port, Stops, senders_and_receivers
 from unpause.data.result import Result, Run
 from unpause.data.setting import Setting
 from unpause.explanation import account, held, victims, watched
 from unpause.explanation.victims import LEAST_QUEUE, Victim
 from unpause.explanation.watched import Watched
-from unpause.statistics.percentiles import percentile
+from unpause.statistics.censored import Sample
 
 #: Results with more runs have no summary.
 MOST_RUNS = 60
@@ -123,7 +123,7 @@ class Story:
         fair: Of recorded flows; None if there are not two without a limit of their own that share
             a link and a priority.
         past: Flows without a size that avoid that port, but for connections of jobs.
-        fct_p99_ns: Of the flows with a size that ended.
+        fct: Of the flows with a size, ns.
         at_once: Whether these all started in the first half of the time until the last one ended.
         watched: The entries that the scenario asks about.
         slowest: Of the most flows that are alike: how many, and the FCT of the slowest over that of
@@ -146,7 +146,7 @@ class Story:
     fair: Fairness | None
     slowest: tuple[int, float] | None
     past: list[Past]
-    fct_p99_ns: float | None
+    fct: Sample
     at_once: bool
     watched: list[Watched]
 
@@ -160,6 +160,7 @@ _FLOW_COLUMNS = (
     "size_bytes",
     "start_ns",
     "fct_ns",
+    "ideal_fct_ns",
     "slowdown",
     "delivered_bytes",
     "extra_delay_ns",
@@ -221,7 +222,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
         _fairness(run, fabric, flows),
         _slowest(counted),
         _past(run, fabric, counted, port) if port in fabric.ports else [],
-        *_fct(counted, last),
+        *_fct(run, counted, last),
         watched.of_run(run, fabric, flows, hurt, maybe_more),
     )
 
@@ -381,15 +382,12 @@ def _past(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> list[Past]:
     return found
 
 
-def _fct(flows: pa.Table, last_ns: float | None) -> tuple[float | None, bool]:
-    sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
-    fct = series.column(sized, "fct_ns")
-    fct = fct[~np.isnan(fct)]
-    if not len(fct):
-        return None, True
-    start = series.column(sized, "start_ns")
-    spread = float(np.max(start) - np.min(start))
-    return percentile(fct, 99), last_ns is None or spread <= last_ns / 2
+def _fct(run: Run, flows: pa.Table, last_ns: float | None) -> tuple[Sample, bool]:
+    """The FCT of `flows`, and whether they started together."""
+    start = series.column(flows.filter(pc.is_valid(flows.column("size_bytes"))), "start_ns")
+    spread = float(np.max(start) - np.min(start)) if len(start) else 0.0
+    at_once = last_ns is None or spread <= last_ns / 2
+    return completion.fct_ns(flows, run.row), at_once
 
 
 def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:

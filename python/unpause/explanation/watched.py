@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import lives, series
+from unpause.data import completion, lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.data.setting import Setting
@@ -29,7 +29,7 @@ from unpause.explanation import account, waits
 from unpause.explanation.trees import Tree
 from unpause.explanation.victims import Victim
 from unpause.explanation.waits import Wait
-from unpause.statistics.percentiles import percentile
+from unpause.statistics.censored import Sample
 
 #: Share of the rate before a burst at which a flow counts as recovered.
 RECOVERED = 0.9
@@ -78,7 +78,7 @@ class Watched:
         around: Goodput around the first burst; None without one.
         sized: How many have a size.
         unfinished: How many of these did not end.
-        slowdown_p99: Of these.
+        slowdown: Of those that have a size.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Watched:
     around: Around | None
     sized: int
     unfinished: int
-    slowdown_p99: float | None
+    slowdown: Sample
 
 
 def names(run: Run) -> list[str]:
@@ -131,8 +131,7 @@ def _of_entry(
     start = series.column(ours, "start_ns")
     fct = series.column(ours, "fct_ns")
     sized = np.asarray(pc.is_valid(ours.column("size_bytes")).to_numpy())
-    slowdown = series.column(ours, "slowdown")
-    slowdown = slowdown[~np.isnan(slowdown)]
+    slowdown = completion.slowdown(ours, run.row)
     around = None if sized.all() else _around(run, name, float(start.min()), bursts)
     pairs = {(row["src"], row["dst"]) for row in ours.select(["src", "dst"]).to_pylist()}
     labels = {f"{name} ({src} -> {dst})" for src, dst in pairs}
@@ -148,7 +147,7 @@ def _of_entry(
         around,
         int(sized.sum()),
         int(np.sum(sized & np.isnan(fct))),
-        percentile(slowdown, 99) if len(slowdown) else None,
+        slowdown,
     )
 
 

@@ -9,6 +9,7 @@ from unpause import text
 from unpause.explanation import story
 from unpause.explanation.waits import LEAST_PART, Wait, Way
 from unpause.explanation.watched import Watched
+from unpause.statistics import censored
 
 #: With more schemes only the first of them are named in a sentence.
 _MOST_SCHEMES = 8
@@ -233,9 +234,13 @@ def who(told: Mapping[str, Sequence[story.Story]]) -> dict[str, str]:
 
 def _of_sized(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
     parts = []
+    percent = censored.common_tail(it.slowdown for ours in by_scheme.values() for it in ours)
     for scheme, ours in by_scheme.items():
-        slow = [it.slowdown_p99 for it in ours if it.slowdown_p99 is not None]
-        said = [f"p99 slowdown {_mean(slow):.3g}"] if slow else []
+        slow = [it.slowdown.percentile(percent) for it in ours]
+        known = [estimate for estimate in slow if estimate]
+        mean = _mean([estimate.at_least for estimate in known]) if known else 0.0
+        sign = "" if all(estimate.is_exact for estimate in known) else "≥ "
+        said = [f"{censored.name(percent)} slowdown {sign}{mean:.3g}"] if known else []
         unfinished = [it.unfinished for it in ours]
         if any(unfinished):
             said.append(f"{text.span(unfinished, text.count)} not done")

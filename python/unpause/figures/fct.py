@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,10 +10,11 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from unpause.data import schemes, series
+from unpause.data import completion, schemes, series
 from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.style import (
+    BOUND_MARKER,
     WIDTH,
     NothingToDraw,
     grid,
@@ -25,13 +25,11 @@ from unpause.figures.style import (
     thousands,
     widths,
 )
-from unpause.statistics.percentiles import percentile
+from unpause.statistics.censored import BEYOND, Sample, joined, needed
 from unpause.text import plural, time_unit
 
 _MOST_BINS = 20  # 5 % of the flows each
 _PERCENTILES = (50, 95, 99)
-#: With this many flows beyond a percentile, a single flow does not decide its value.
-_BEYOND = 10
 _FEWEST_BINS = 3
 _STEPS = 1000
 
@@ -43,41 +41,47 @@ def size_bins(size: np.ndarray, bins: int = _MOST_BINS) -> list[np.ndarray]:
 
 def bins_for(percentile: float, flows: int) -> int:
     """Bins so large that ten flows of each lie beyond `percentile`; 20 at most."""
-    needed = math.ceil(_BEYOND / (1 - percentile / 100))
-    return min(_MOST_BINS, flows // needed)
+    return min(_MOST_BINS, flows // needed(percentile))
 
 
 @dataclass(frozen=True)
 class _Flows:
-    """Completed flows of all seeds of a scheme."""
+    """Flows of all seeds of a scheme: slowdown, or its lower bound, and which of them finished."""
 
     size: np.ndarray
     slowdown: np.ndarray
+    finished: np.ndarray
+
+    def of(self, flows: np.ndarray) -> Sample:
+        """The slowdown of some of them."""
+        known = self.finished[flows]
+        return Sample(self.slowdown[flows[known]], self.slowdown[flows[~known]])
 
 
 @draws("fct-slowdown", "FCT slowdown by flow size", place=4)
 def draw_slowdown(result: Result) -> Figure:
-    """p50, p95 and p99 of FCT over ideal FCT, completed flows sorted by size in equal bins.
+    """p50, p95 and p99 of FCT over ideal FCT, flows sorted by size in equal bins.
 
-    Bins hold enough flows that ten lie beyond the percentile. Flows of several seeds are taken
-    together: a seed alone has too few of them for a percentile of a bin.
+    Flows that did not finish count with their lower bound. Bins hold enough flows that ten lie
+    beyond the percentile. Flows of several seeds are taken together: a seed alone has too few of
+    them for a percentile of a bin.
     """
     if result.axes:
         raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
     found = {scheme: _flows(result.runs_of(scheme)) for scheme in result.schemes}
     counts = {scheme: len(flows.size) for scheme, flows in found.items()}
-    least = _FEWEST_BINS * math.ceil(_BEYOND / 0.5)
+    least = _FEWEST_BINS * needed(50)
     enough = [scheme for scheme in result.schemes if counts[scheme] >= least]
     if not enough:
         raise NothingToDraw(
-            f"At most {plural(max(counts.values()), 'flow')} of a scheme completed; percentiles by "
-            f"size need {least}."
+            f"A scheme has at most {plural(max(counts.values()), 'flow')}; percentiles by size "
+            f"need {least}."
         )
     every = np.sort(np.concatenate([flows.size for flows in found.values()]))
     sizes = np.unique(every)
     if len(sizes) < _MOST_BINS:
         raise NothingToDraw(
-            f"The completed flows have only {len(sizes)} "
+            f"The flows have only {len(sizes)} "
             f"size{'s' if len(sizes) > 1 else ''} ({', '.join(thousands(s) for s in sizes[:4])}"
             f"{', …' if len(sizes) > 4 else ''}); see the distribution of FCT instead."
         )
@@ -108,24 +112,36 @@ def draw_slowdown(result: Result) -> Figure:
     few = [scheme for scheme in result.schemes if scheme not in enough]
     left_out = [f"p{p}" for p in _PERCENTILES if p not in shown]
     seeds = max(len(result.runs_of(scheme)) for scheme in result.schemes)
+    unfinished = [f"{s}: {_unfinished(found[s].finished)}"
+                  for s in enough if not found[s].finished.all()]  # fmt: skip
     note(
         figure,
-        f"Completed flows, at least {_BEYOND} beyond the percentile at each point.",
+        f"At least {BEYOND} flows beyond the percentile at each point.",
         f"Flows of {seeds} seeds together." if seeds > 1 else "One seed.",
         f"Too few flows for {' and '.join(left_out)}." if left_out else "",
-        f"Too few completed flows: {', '.join(few)}." if few else "",
+        f"Too few flows: {', '.join(few)}." if few else "",
+        f"Triangles: lower bounds, because flows did not finish ({'; '.join(unfinished[:10])})."
+        if unfinished
+        else "",
     )
     return figure
 
 
+def _unfinished(finished: np.ndarray) -> str:
+    return f"{np.sum(~finished):,} of {len(finished):,}"
+
+
 def _flows(runs: Iterable[Run]) -> _Flows:
-    sizes, slowdowns = [np.empty(0)], [np.empty(0)]
+    sizes, slowdowns, ended = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=bool)]
     for run in runs:
-        table = run.counted_flows(["size_bytes", "slowdown"])
-        table = table.filter(pc.is_valid(pc.field("slowdown")))
-        sizes.append(series.column(table, "size_bytes"))
-        slowdowns.append(series.column(table, "slowdown"))
-    return _Flows(np.concatenate(sizes), np.concatenate(slowdowns))
+        table = run.counted_flows(completion.COLUMNS)
+        table = table.filter(pc.is_valid(pc.field("size_bytes")))
+        slowdown = completion.slowdown_or_bound(table, run.row)
+        known = ~np.isnan(slowdown)
+        sizes.append(series.column(table, "size_bytes")[known])
+        slowdowns.append(slowdown[known])
+        ended.append(completion.finished(table)[known])
+    return _Flows(np.concatenate(sizes), np.concatenate(slowdowns), np.concatenate(ended))
 
 
 def _bins(flows: _Flows, percentile: float) -> int:
@@ -135,15 +151,12 @@ def _bins(flows: _Flows, percentile: float) -> int:
 
 
 def _line(ax, x, flows, at, bins, look, label, width) -> None:
-    ax.plot(
-        x,
-        [percentile(flows.slowdown[ours], at) for ours in size_bins(flows.size, bins)],
-        color=look.colour,
-        label=label,
-        linewidth=width,
-        marker=look.marker,
-        markersize=3,
-    )
+    found = [flows.of(ours).percentile(at) for ours in size_bins(flows.size, bins)]
+    y = np.array([each.at_least for each in found])
+    bounds = np.array([not each.is_exact for each in found])
+    ax.plot(x, y, color=look.colour, label=label, linewidth=width, marker=look.marker, markersize=3)
+    if bounds.any():
+        ax.plot(x[bounds], y[bounds], color=look.colour, **BOUND_MARKER)
 
 
 @draws("fct-cdf", "Distribution of flow completion time", place=5)
@@ -151,10 +164,8 @@ def draw_cdf(result: Result) -> Figure:
     """Share of all flows with a size that are complete within a time, all traffic of a scheme."""
     if result.axes:
         raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
-    found = {s: [_fct_ns(run) for run in result.runs_of(s)] for s in result.schemes}
-    done = {s: np.sort(np.concatenate(runs)) for s, runs in found.items()}
-    done = {s: fct[~np.isnan(fct)] for s, fct in done.items()}
-    sized = {s: sum(len(f) for f in runs) for s, runs in found.items()}
+    found = {s: joined([_fct_ns(run) for run in result.runs_of(s)]) for s in result.schemes}
+    done = {s: np.sort(sample.known) for s, sample in found.items()}
     if not any(len(fct) for fct in done.values()):
         raise NothingToDraw("No flow completed.")
     size, unit = time_unit(max(fct[-1] for fct in done.values() if len(fct)))
@@ -165,7 +176,7 @@ def draw_cdf(result: Result) -> Figure:
         look = schemes.looks(group)
         for scheme, width in zip(group, widths(len(group)), strict=True):
             if len(done[scheme]):
-                x, share = _distribution(done[scheme] / size, sized[scheme], last)
+                x, share = _distribution(found[scheme], last, size)
                 ax.step(
                     x, share, where="post", color=look[scheme].colour, label=scheme, linewidth=width
                 )
@@ -178,9 +189,11 @@ def draw_cdf(result: Result) -> Figure:
         legend(figure, axes)
     else:
         own_legends(axes, 2)
-    seeds = max(len(runs) for runs in found.values())
-    unfinished = {s: sized[s] - len(done[s]) for s in result.schemes if len(done[s]) < sized[s]}
-    told = "; ".join(f"{s}: {n:,} of {sized[s]:,}" for s, n in list(unfinished.items())[:10])
+    seeds = max(len(result.runs_of(scheme)) for scheme in result.schemes)
+    unfinished = [
+        f"{s}: {len(f.bounds):,} of {len(f):,}" for s, f in found.items() if len(f.bounds)
+    ]
+    told = "; ".join(unfinished[:10])
     note(
         figure,
         "Of all flows that have a size.",
@@ -190,15 +203,14 @@ def draw_cdf(result: Result) -> Figure:
     return figure
 
 
-def _fct_ns(run: Run) -> np.ndarray:
-    """FCT of every flow with a size, NaN if it did not complete."""
-    table = run.counted_flows(["size_bytes", "fct_ns"])
-    return series.column(table.filter(pc.is_valid(pc.field("size_bytes"))), "fct_ns")
+def _fct_ns(run: Run) -> Sample:
+    return completion.fct_ns(run.counted_flows(completion.COLUMNS), run.row)
 
 
-def _distribution(fct: np.ndarray, flows: int, last: float) -> tuple[np.ndarray, np.ndarray]:
+def _distribution(flows: Sample, last: float, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """The steps of the distribution (%), as many as can be seen, up to the figure's end."""
-    share = np.arange(1, len(fct) + 1) * 100 / flows
+    fct, share = flows.distribution()
+    fct, share = fct / unit, 100 * share
     if len(fct) > _STEPS:
         kept = np.unique(np.linspace(0, len(fct) - 1, _STEPS).astype(int))
         fct, share = fct[kept], share[kept]

@@ -33,6 +33,8 @@ from unpause.data.result import Result, Run
 WIDTH = 7.2
 #: Most panels in one figure; a note below it names the others.
 MOST_PANELS = 8
+#: How a number is drawn of which only a lower bound is known.
+BOUND_MARKER = {"marker": "^", "markerfacecolor": "white", "markersize": 6, "linestyle": ""}
 #: Colours of things that are not schemes: links and flows.
 LINES = ("#0072B2", "#CC79A7", "#8C6D1F", "#7A4FBF", "#000000", "#5B8C5A")
 #: Their line styles, so that they also differ in grey.

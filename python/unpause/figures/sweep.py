@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
@@ -12,10 +11,19 @@ from matplotlib.figure import Figure
 from unpause.data import schemes
 from unpause.data.result import Result
 from unpause.figures.registry import draws
-from unpause.figures.style import NothingToDraw, grid, legend, log_ticks, note, panel_axes, widths
-from unpause.statistics.intervals import CONFIDENCE
-from unpause.sweeps.grouped import Runs
-from unpause.sweeps.recorded import MEASURES, Measure
+from unpause.figures.style import (
+    BOUND_MARKER,
+    NothingToDraw,
+    grid,
+    legend,
+    log_ticks,
+    note,
+    panel_axes,
+    widths,
+)
+from unpause.statistics.intervals import CONFIDENCE, Interval
+from unpause.sweeps.grouped import Group, Runs
+from unpause.sweeps.recorded import AT_LEAST, Measure
 from unpause.text import value_text
 
 _MOST_PANELS = 8
@@ -26,12 +34,10 @@ _LONG_NAME = 24
 _CHARACTER = 0.062
 #: A scale is logarithmic if its largest value is more than this many times its smallest.
 _WIDE = 30
-#: A heat map shows the first of these that differs between runs.
-_MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
-#: Measures of completed flows, and the mark of such a number if not all were completed.
-_OF_COMPLETED = ("slowdown", "FCT")
-_NOT_ALL = "*"
-_DONE = next(measure for measure in MEASURES if measure.name == "flows done")
+#: A heat map shows the first measure that differs between runs and begins so.
+_MAPPED = ("slowdown p9", "slowdown max", "FCT p9", "FCT max", "FCT mean", "time paused")
+#: What a note says about lower bounds.
+_OF_BOUNDS = "lower bounds, because flows did not finish"
 
 
 @draws("sweep", "Results over swept values", place=-1)
@@ -53,7 +59,7 @@ def draw_runs(runs: Runs) -> Figure:
     if not measures:
         raise NothingToDraw("All runs gave the same result.")
     if len(swept) == 2:
-        first = [m for name in _MAPPED for m in measures if m.name == name] or measures
+        first = [m for name in _MAPPED for m in measures if m.name.startswith(name)] or measures
         return _maps(runs, swept, first[0])
     if len(swept) > 2:
         raise NothingToDraw(f"{len(swept)} values are swept; figures show one or two of them.")
@@ -72,7 +78,7 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
     ):
         look = schemes.looks(group)
         found = {
-            scheme: [(g.values[axis], g.interval(measure)) for g in runs.of_scheme(scheme)]
+            scheme: [(g.values[axis], _interval(g, measure)) for g in runs.of_scheme(scheme)]
             for scheme in group
         }
         most = max(
@@ -98,6 +104,9 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
                 low = [max(0.0, i.low if i.count > 1 else i.mean) / factor for _, i in line]
                 high = [(i.high if i.count > 1 else i.mean) / factor for _, i in line]
                 ax.fill_between(at, low, high, color=look[scheme].colour, alpha=0.18, linewidth=0)
+            for bound in (g for g in runs.of_scheme(scheme) if g.bound(measure)):
+                at_least = bound.interval(measure).mean / factor
+                ax.plot(x[bound.values[axis]], at_least, color=look[scheme].colour, **BOUND_MARKER)
         ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
         ax.set_ylim(0, 101 if unit == "%" else None)
         _label(ax, runs.axes[axis], values)
@@ -105,14 +114,30 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
             ax.legend(fontsize=6)
     if len(groups) == 1:
         legend(figure, panels)
-    note(figure, *_said(runs))
+    seeds = (
+        f"Means of {runs.seeds} seeds; bands: {100 * CONFIDENCE:.0f} % intervals."
+        if runs.seeds > 1
+        else "One seed: noise cannot be estimated."
+    )
+    note(figure, seeds, _note_on_bounds(runs, measures))
     return figure
 
 
-def _said(runs: Runs) -> list[str]:
-    if runs.seeds > 1:
-        return [f"Means of {runs.seeds} seeds; bands: {100 * CONFIDENCE:.0f} % intervals."]
-    return ["One seed: noise cannot be estimated."]
+def _interval(group: Group, measure: Measure) -> Interval:
+    """The mean and its interval; a bound has none."""
+    interval = group.interval(measure)
+    return Interval(interval.mean, math.nan, math.nan, 1) if group.bound(measure) else interval
+
+
+def _note_on_bounds(runs: Runs, measures: list[Measure], marker: str = "Triangles") -> str:
+    """What bounds among the numbers are, and which share of flows finished."""
+    groups = [g for g in runs.groups if any(map(g.bound, measures))]
+    if not groups:
+        return ""
+    done = [100 * row["flows_completed"] / row["flows_sized"]
+            for g in groups for row in g.rows if row.get("flows_sized")]  # fmt: skip
+    finished = f"; at worst {min(done):.2g} % finished" if done else ""
+    return f"{marker}: {_OF_BOUNDS}{finished}."
 
 
 def _positions(values: list) -> dict:
@@ -147,7 +172,8 @@ def _dots(runs: Runs, measures: list[Measure]) -> Figure:
     names = runs.schemes
     figure, axes = panel_axes(len(measures), 3, 0.17 * len(names) + 0.9, sharey=True)
     for ax, measure in zip(axes, measures, strict=True):
-        found = {g.scheme: g.interval(measure) for g in runs.groups}
+        found = {g.scheme: _interval(g, measure) for g in runs.groups}
+        bounds = {g.scheme for g in runs.groups if g.bound(measure)}
         most = max((abs(i.mean) for i in found.values() if not math.isnan(i.mean)), default=0.0)
         factor, unit = measure.unit(most)
         for y, scheme in enumerate(names):
@@ -157,14 +183,19 @@ def _dots(runs: Runs, measures: list[Measure]) -> Figure:
                 continue
             half = 0.0 if interval.count < 2 else interval.half / factor
             ax.errorbar(
-                [interval.mean / factor], [y], xerr=[half], marker="o", markersize=4,
+                [interval.mean / factor], [y], xerr=[half],
+                marker=">" if scheme in bounds else "o", markersize=4,
                 color="#0072B2", capsize=2,
             )  # fmt: skip
         ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.margins(x=0.1)
-    note(figure, f"Means of {runs.seeds} seeds; bars: {100 * CONFIDENCE:.0f} % intervals.")
+    note(
+        figure,
+        f"Means of {runs.seeds} seeds; bars: {100 * CONFIDENCE:.0f} % intervals.",
+        _note_on_bounds(runs, measures),
+    )
     return figure
 
 
@@ -175,17 +206,15 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         across, down = down, across
     xs, ys = runs.values(across), runs.values(down)
     names = runs.schemes[:_MOST_MAPS]
-    maps, done = {}, {}
+    maps, bounds = {}, {}
     for scheme in names:
-        cells, percent = (np.full((len(ys), len(xs)), np.nan) for _ in range(2))
+        cells = np.full((len(ys), len(xs)), np.nan)
+        signs = np.full(cells.shape, "", dtype=object)
         for group in runs.of_scheme(scheme):
             place = ys.index(group.values[down]), xs.index(group.values[across])
             cells[place] = group.interval(measure).mean
-            percent[place] = group.interval(_DONE).mean
-        maps[scheme] = cells
-        # Numbers of completed flows alone look better, the fewer they are.
-        only_completed = measure.name.startswith(_OF_COMPLETED) & ~np.isnan(cells)
-        done[scheme] = np.where(only_completed, percent, np.nan)
+            signs[place] = group.bound(measure)
+        maps[scheme], bounds[scheme] = cells, signs
     every = np.concatenate([cells.ravel() for cells in maps.values()])
     least, most = float(np.nanmin(every)), float(np.nanmax(every))
     short = _shortened(runs.axes)
@@ -203,7 +232,7 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         ax.set_ylabel(short[down])
         ax.grid(visible=False)
         if len(xs) <= 12:
-            _write(ax, maps[scheme] / factor, done[scheme] < 100, norm)
+            _write(ax, maps[scheme] / factor, bounds[scheme], norm)
     bar = figure.colorbar(
         image, ax=figure.axes, label=f"{measure.name}{f' ({unit})' if unit else ''}"
     )
@@ -212,21 +241,12 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
     note(
         figure,
         f"Means of {runs.seeds} seeds." if runs.seeds > 1 else "One seed.",
-        _said_of_done(done.values()),
+        _note_on_bounds(runs, [measure], AT_LEAST),
         f"The first {len(names)} of {len(runs.schemes)} schemes."
         if len(names) < len(runs.schemes)
         else "",
     )
     return figure
-
-
-def _said_of_done(done: Iterable[np.ndarray]) -> str:
-    """What is to be known of cells whose flows were not all completed."""
-    every = np.concatenate([each.ravel() for each in done])
-    least = np.nanmin(every, initial=100.0)
-    if least >= 100:
-        return ""
-    return f"{_NOT_ALL}: of completed flows only, at worst {least:.2g} % of all flows."
 
 
 def _shortened(axes: list[str]) -> list[str]:
@@ -242,10 +262,10 @@ def _scale(least: float, most: float) -> Normalize:
     return Normalize(least, most)
 
 
-def _write(ax, cells: np.ndarray, not_all: np.ndarray, norm: Normalize) -> None:
+def _write(ax, cells: np.ndarray, signs: np.ndarray, norm: Normalize) -> None:
     for (y, x), value in np.ndenumerate(cells):
         dark = not math.isnan(value) and norm(value) > 0.5
-        text = f"{_cell(value)}{_NOT_ALL if not_all[y, x] else ''}"
+        text = f"{signs[y, x]}{_cell(value)}"
         ax.text(x, y, text, ha="center", va="center", fontsize=6.5, color="wk"[not dark])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import series
+from unpause.data import completion, series
 from unpause.data.result import Run
 from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
@@ -105,37 +105,52 @@ def fct_of_size_ms(
     below_bytes: float = math.inf,
     traffic: list[str] | None = None,
 ) -> float:
-    """Mean, standard deviation or percentile of the FCT of completed flows, by size.
+    """Mean, standard deviation or percentile of the FCT of flows, by size.
 
-    Of more than `above_bytes` and less than `below_bytes`. Flows that did not complete are left
-    out, and counted by :func:`unfinished_flows`.
+    Of more than `above_bytes` and less than `below_bytes`. Flows that did not complete count with
+    their lower bound, the time until the end: the number is unavailable where they decide it.
     """
-    fct = completed_ms(run, above_bytes, below_bytes, traffic)
-    if statistic == "mean":
-        return float(fct.mean())
-    if statistic == "std":
-        return float(fct.std())
-    return percentile(fct, float(statistic.removeprefix("p")))
+    flows = _of_size(run, above_bytes, below_bytes, traffic)
+    sample = completion.fct_ns(flows, run.row)
+    if statistic == "std" and not len(sample.bounds):
+        return float(sample.known.std()) / MS
+    if statistic == "mean" or statistic == "std":
+        estimate = sample.mean()
+    else:
+        estimate = sample.percentile(float(statistic.removeprefix("p")))
+    assert estimate is not None
+    if estimate.value is None or statistic == "std":
+        at_least = "" if statistic == "std" else f": at least {estimate.at_least / MS:.3g} ms"
+        raise Unavailable(
+            f"The {statistic} of the FCT is not known under {run.scheme}{at_least}. "
+            f"{len(sample.bounds):,} of {len(sample):,} flows of such a size did not finish."
+        )
+    return estimate.value / MS
 
 
-def completed_ms(
-    run: Run,
-    above_bytes: float = 0,
-    below_bytes: float = math.inf,
-    traffic: list[str] | None = None,
-) -> np.ndarray:
-    """FCT (ms) of completed flows of such sizes, in the order of their starts.
+def _of_size(
+    run: Run, above_bytes: float, below_bytes: float, traffic: list[str] | None
+) -> pa.Table:
+    flows = run.counted_flows()
+    size = series.column(flows, "size_bytes")
+    flows = flows.filter(pa.array((size > above_bytes) & (size < below_bytes)))
+    if traffic is not None:
+        flows = flows.filter(pc.field("traffic").isin(pa.array(traffic)))
+    if not flows.num_rows:
+        raise Unavailable(f"No flow of such a size started under {run.scheme}.")
+    return flows
+
+
+def completed_ms(run: Run, traffic: list[str]) -> np.ndarray:
+    """FCT (ms) of completed flows of entries, in the order of their starts.
 
     Raises:
         Unavailable: there is none.
     """
-    flows = run.counted_flows()
-    if traffic is not None:
-        flows = flows.filter(pc.field("traffic").isin(pa.array(traffic)))
-    fct, size = series.column(flows, "fct_ns") / MS, series.column(flows, "size_bytes")
-    fct = fct[(size > above_bytes) & (size < below_bytes) & ~np.isnan(fct)]
+    fct = series.column(_of_size(run, -1, math.inf, traffic), "fct_ns") / MS
+    fct = fct[~np.isnan(fct)]
     if not len(fct):
-        raise Unavailable(f"No flow of such a size was completed under {run.scheme}.")
+        raise Unavailable(f"No flow of {', '.join(traffic)} was completed under {run.scheme}.")
     return fct
 
 

@@ -141,7 +141,7 @@ def _cell(
     if not bound and is_range(values):
         return Cell(text.digits_range(min(values) / factor, max(values) / factor))
     half = ""
-    if interval.count > 1 and interval.half > _LEAST_APART * abs(interval.mean):
+    if not bound and interval.count > 1 and interval.half > _LEAST_APART * abs(interval.mean):
         half = f"±{text.digits(interval.half / factor, 2)}"
     return Cell(bound + text.digits(interval.mean / factor), half)
 
@@ -202,8 +202,6 @@ def _marks(
     known = [i for i in rows if not math.isnan(column.means[i])]
     if len(known) < 2 or any(len(groups[i].rows) < 2 for i in known):
         return []
-    if not kind.bounds_count and any(kind.bound(groups[i].rows) for i in rows):
-        return []
     sign = 1 if kind.less_is_better else -1
     found = []
     # Starting with the worst and with the best, until the first gap.
@@ -212,7 +210,8 @@ def _marks(
             continue
         for one in sorted(known, key=lambda i: order * column.means[i]):
             pairs = [(one, other) if mark == "*" else (other, one) for other in known]
-            if any(pair[::-1] in column.better for pair in pairs):
+            # Another may be further out, of which only a bound is known.
+            if any(pair in column.behind for pair in pairs):
                 break
             if not any(pair in column.better for pair in pairs):
                 break

@@ -210,7 +210,7 @@ def _table(
     head = link if len(link) <= _LINK_NAME else "link"
     columns = [
         column.of(kind, groups, rows.sets)
-        for kind in recorded.kinds(jobs, head, watched)
+        for kind in recorded.kinds(jobs, head, watched, runs)
         if any(kind.of(run) or (kind.always and kind.of(run) is not None) for run in runs)
     ]
     cells = [[each.cells[i] for each in columns] for i in range(len(groups))]
@@ -220,6 +220,8 @@ def _table(
         legend = f"Link: the most congested of each run, {links}. {legend}"
     elif len(link) > _LINK_NAME:
         legend = f"Link: {link}. {legend}"
+    if any(each.head[0] == "slowdown" for each in columns):
+        legend = f"{recorded.note_on_flows(runs)} {legend}"
     if any(0 < _congested(group) < len(group.rows) for group in groups):
         notes.append("Utilisation: mean over the runs in which a link was congested.")
     return Overview(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause import text
-from unpause.data import series
+from unpause.data import completion
 from unpause.data.result import Result, Run
-from unpause.statistics.percentiles import percentiles
+from unpause.statistics import censored
+from unpause.statistics.censored import Estimate, Sample
+from unpause.sweeps import recorded
 from unpause.sweeps.grouped import Runs, cell
 from unpause.text import value_text
 
@@ -60,6 +61,12 @@ def summarise(runs: Runs) -> Summary:
 def by_priority(result: Result) -> Summary:
     """A row for each priority of each run, none if all but control packets are of one priority."""
     swept = result.sweep_columns
+    found = [
+        (run, priority, _fct(run, priority))
+        for run in (run for scheme in result.schemes for run in result.runs_of(scheme))
+        for priority in _priorities(run)
+    ]
+    percent = censored.common_tail(fct for *_, fct in found)
     heads = [
         "scheme",
         *swept,
@@ -71,20 +78,28 @@ def by_priority(result: Result) -> Summary:
         "marked",
         "dropped",
         "flows done",
-        "FCT p50",
-        "FCT p99",
+        "FCT mean",
+        f"FCT {censored.name(percent)}",
     ]
-    rows = []
-    for run in (run for scheme in result.schemes for run in result.runs_of(scheme)):
-        priorities = pc.unique(run.table("ports").column("priority")).to_pylist()
-        # One is that of control packets.
-        if len(priorities) > 2:
-            rows += [_row_of(run, swept, p) for p in sorted(priorities, reverse=True)]
+    rows = [
+        [*_row_of(run, swept, priority), *_done_and_fct(fct, percent)]
+        for run, priority, fct in found
+    ]
     return Summary(heads, rows)
 
 
+def _priorities(run: Run) -> list[int]:
+    """The priorities of a run, the highest first; none if it has only one beside control."""
+    priorities = pc.unique(run.table("ports").column("priority")).to_pylist()
+    return sorted(priorities, reverse=True) if len(priorities) > 2 else []
+
+
+def _fct(run: Run, priority: int) -> Sample:
+    return completion.fct_ns(_with_priority(run.counted_flows(), priority), run.row)
+
+
 def _row_of(run: Run, swept: list[str], priority: int) -> list[str]:
-    ports, flows = (_with_priority(run.table(name), priority) for name in ("ports", "flows"))
+    ports = _with_priority(run.table("ports"), priority)
     return [
         run.scheme,
         *(value_text(name, run.row[name]) for name in swept),
@@ -93,7 +108,6 @@ def _row_of(run: Run, swept: list[str], priority: int) -> list[str]:
         text.time(_sum(ports, "paused_ns")),
         text.size(pc.max(ports.column("max_queue_bytes")).as_py() or 0),
         *(f"{_sum(ports, name):,}" for name in ("marked_packets", "dropped_packets")),
-        *_done_and_fct(flows),
     ]
 
 
@@ -105,13 +119,14 @@ def _sum(table: pa.Table, column: str) -> float:
     return pc.sum(table.column(column)).as_py() or 0
 
 
-def _done_and_fct(flows: pa.Table) -> tuple[str, str, str]:
-    """How many of the flows that have a size were completed; median and p99 of their FCT."""
-    sized = flows.num_rows - flows.column("size_bytes").null_count
-    fct = series.column(flows, "fct_ns")
-    fct = fct[~np.isnan(fct)]
-    done = f"{len(fct):,} of {sized:,}" if sized else "-"
-    if not len(fct):
-        return done, "-", "-"
-    p50, p99 = percentiles(fct, [50, 99])
-    return done, text.time(p50), text.time(p99)
+def _done_and_fct(fct: Sample, percent: float) -> tuple[str, str, str]:
+    """How many of the flows were completed; the mean and a percentile of their FCT."""
+    done = f"{len(fct.known):,} of {len(fct):,}" if len(fct) else "-"
+    return done, _written(fct.mean()), _written(fct.percentile(percent))
+
+
+def _written(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "-"
+    sign = "" if estimate.is_exact else f"{recorded.AT_LEAST} "
+    return f"{sign}{text.time(estimate.at_least)}"

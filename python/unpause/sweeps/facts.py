@@ -6,14 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import lives, series
+from unpause.data import completion, lives, series
 from unpause.data.result import Run
 from unpause.explanation import story
-from unpause.statistics.percentiles import percentile
+from unpause.statistics.censored import Estimate, Sample
 
 
 class Facts:
@@ -22,7 +21,6 @@ class Facts:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._tables: dict[str, pa.Table] = {}
-        self._known: dict[str, np.ndarray] = {}
 
     def table(self, name: str) -> pa.Table:
         """A table of the run; of `flows` only what counts."""
@@ -31,12 +29,15 @@ class Facts:
             self._tables[name] = self.run.counted_flows() if of_flows else self.run.table(name)
         return self._tables[name]
 
-    def of_flows(self, column: str) -> np.ndarray:
-        """The values of a column of `flows`, without missing ones."""
-        if column not in self._known:
-            values = series.column(self.table("flows"), column)
-            self._known[column] = values[~np.isnan(values)]
-        return self._known[column]
+    @cached_property
+    def fct(self) -> Sample:
+        """FCT of the flows with a size, ns."""
+        return completion.fct_ns(self.table("flows"), self.run.row)
+
+    @cached_property
+    def slowdown(self) -> Sample:
+        """Slowdown of the flows with a size."""
+        return completion.slowdown(self.table("flows"), self.run.row)
 
     @cached_property
     def summary(self) -> Any:
@@ -64,24 +65,34 @@ def total(table: str, name: str) -> Callable[[Facts], int]:
     return lambda facts: int(pc.sum(facts.table(table).column(name)).as_py() or 0)
 
 
-def mean_of(name: str) -> Callable[[Facts], float | None]:
-    """Computes the mean of a column of `flows`; None without values."""
-
-    def mean(facts: Facts) -> float | None:
-        values = facts.of_flows(name)
-        return float(values.mean()) if len(values) else None
-
-    return mean
+def mean(sample: Sample) -> Estimate | None:
+    """The mean of a sample."""
+    return sample.mean()
 
 
-def percentile_of(name: str, percent: float) -> Callable[[Facts], float | None]:
-    """Computes a percentile of a column of `flows`; None without values."""
+def percentile(percent: float) -> Callable[[Sample], Estimate | None]:
+    """Computes a percentile of a sample."""
+    return lambda sample: sample.percentile(percent)
 
-    def at(facts: Facts) -> float | None:
-        values = facts.of_flows(name)
-        return percentile(values, percent) if len(values) else None
 
-    return at
+def value(of: Callable[[Sample], Estimate | None], name: str) -> Callable[[Facts], float | None]:
+    """Computes a statistic of the sample `name`; None where only a bound is known."""
+
+    def known(facts: Facts) -> float | None:
+        estimate = of(getattr(facts, name))
+        return estimate.value if estimate else None
+
+    return known
+
+
+def at_least(of: Callable[[Sample], Estimate | None], name: str) -> Callable[[Facts], float | None]:
+    """Computes a statistic of the sample `name`, or its lower bound; None without flows."""
+
+    def bound(facts: Facts) -> float | None:
+        estimate = of(getattr(facts, name))
+        return estimate.at_least if estimate else None
+
+    return bound
 
 
 def goodput_bps(facts: Facts) -> float | None:

@@ -63,10 +63,23 @@ class Group:
         """Mean over the seeds, and its interval."""
         return mean_interval(list(self.by_seed(measure).values()))
 
+    def bound(self, measure: Measure) -> str:
+        """The sign before its mean if that is a bound, else nothing."""
+        return measure.bound([row for row in self.rows if measure.of(row) is not None])
+
     def against(self, other: Group, measure: Measure) -> Difference | None:
-        """How it differs from another group, None where one of them has no number."""
+        """How it differs from another group.
+
+        None where one of them has no number, or a bound: except where its own bound is above the
+        number of the other beyond noise, for then it is larger by as much at least.
+        """
         ours, theirs = self.by_seed(measure), other.by_seed(measure)
-        return difference(ours, theirs) if ours and theirs else None
+        if not ours or not theirs or other.bound(measure):
+            return None
+        found = difference(ours, theirs)
+        if self.bound(measure) and (found.noise or not found.percent > 0):
+            return None
+        return found
 
 
 @dataclass(frozen=True)
@@ -136,12 +149,16 @@ class Runs:
         found = list(dict.fromkeys(group.values[axis] for group in self.groups))
         return found if any(isinstance(v, str) for v in found) else sorted(found)
 
-    def telling(self) -> list[Measure]:
-        """The measures that some run has, and that are not 0 in all of them."""
+    def telling(self, among: Sequence[Mapping[str, Any]] | None = None) -> list[Measure]:
+        """The measures that some run has, and that are not 0 in all of them.
+
+        Of percentiles those that the flows of every run are enough for, or of the runs `among`.
+        """
         jobs = [recorded.of_job(job) for job in self.jobs[: recorded.MOST_JOBS]]
         # First the iteration times of all, then the slowdowns, ….
         every = [measure for each in zip(*jobs, strict=True) for measure in each]
-        return [m for m in (*every, *recorded.MEASURES) if any(m.of(row) for row in self.rows)]
+        every += recorded.measures(self.rows if among is None else among)
+        return [measure for measure in every if any(map(measure.of, self.rows))]
 
     def varying(self) -> list[Measure]:
         """The measures that differ from group to group."""
@@ -235,6 +252,8 @@ def cell(group: Group, measure: Measure) -> str:
     if is_range(values):
         return text.span(values, measure.written)
     mean = measure.written(interval.mean)
+    if bound := group.bound(measure):
+        return f"{bound} {mean}"
     if interval.count < 2 or not interval.mean:
         return mean
     share = 100 * interval.half / abs(interval.mean)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import tomli_w
 
 from unpause import schema
-from unpause.data import repeated
+from unpause.data import iterations, repeated
 from unpause.data.result import Result, Run
 from unpause.errors import ScenarioError, SweepError
 from unpause.running import Scenario, run_native
@@ -282,14 +282,14 @@ def row_of(result: Result) -> pa.Table:
 
 
 def _of_jobs(result: Result) -> dict[str, list[float | None]]:
-    """By column what each run's jobs measured, as in :data:`unpause.schema.OF_JOBS`."""
+    """By column what each run's jobs measured; see :mod:`unpause.data.iterations`."""
     runs = result.runs.column("run").to_pylist()
     place = {run: at for at, run in enumerate(runs)}
     found: dict[str, list[float | None]] = {}
-    for row in result.jobs.select(["run", "job", *schema.OF_JOBS]).to_pylist():
-        for column in schema.OF_JOBS:
-            values = found.setdefault(schema.job_column(row["job"], column), [None] * len(runs))
-            values[place[row["run"]]] = row[column]
+    for (run, job), numbers in iterations.of_jobs(result).items():
+        for column, number in numbers.items():
+            values = found.setdefault(schema.job_column(job, column), [None] * len(runs))
+            values[place[run]] = number
     return found
 
 

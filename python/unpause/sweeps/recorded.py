@@ -6,9 +6,9 @@ the terminal and in reports, `unpause compare`, figures over swept values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,13 @@ import pyarrow as pa
 from unpause import schema, text
 from unpause.data.result import Run
 from unpause.schema import Column
+from unpause.statistics import censored
 from unpause.sweeps import facts
 from unpause.sweeps.facts import Facts
 
 Row = Mapping[str, Any]
+#: Before a number that is a lower bound.
+AT_LEAST = "≥"
 Number = Callable[[Row], float | None]
 
 
@@ -47,6 +50,7 @@ class Measure:
         of_one: What stands in a table for a single run, where that says more.
         unit: For axes: factor and unit, by the largest value.
         needs: A column that an older sweep may lack.
+        bound: The sign before the mean of rows if that is a bound.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Measure:
     unit: Callable[[float], tuple[float, str]]
     of_one: Callable[[Row], str] | None = None
     needs: str = ""
+    bound: Callable[[Sequence[Row]], str] = lambda _: ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,7 @@ class Statistic:
         of_one: What a table shows of a single run, where that says more.
         means: Its name in tables of means, and its place there; nothing: not in them.
         head: Its head in the overview, and its place there; nothing: not in it.
+        percent: Of a percentile of flows: it is shown where flows are enough for it.
         judged: More on how the overview judges it, by the attributes of :class:`Kind`.
     """
 
@@ -136,6 +142,7 @@ class Statistic:
     of_one: Callable[[Row], str] | None = None
     means: tuple[int, str] | None = None
     head: tuple[int, str, str] | None = None
+    percent: float | None = None
     judged: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -143,15 +150,15 @@ class Statistic:
         """Its column in a sweep's table."""
         return Column(self.name, self.type, self.unit, self.text, self.nullable)
 
-    @property
+    @cached_property
     def measure(self) -> Measure:
         """It in tables of means."""
         assert self.means is not None
         shown = self.shown or column(self.name)
         needs = self.name if self.of else ""
-        return Measure(
-            self.means[1], shown, self.format.written, self.format.unit, self.of_one, needs
-        )
+        bound = self.judged.get("bound", Measure.bound)
+        written, unit = self.format.written, self.format.unit
+        return Measure(self.means[1], shown, written, unit, self.of_one, needs, bound)
 
     def kind(self, **names: str) -> Kind:
         """It in the overview, `names` in the place of those in its head."""
@@ -174,9 +181,9 @@ def _done(row: Row) -> str:
     return f"{row['flows_completed']:,} of {sized:,}" if sized else "-"
 
 
-def _unfinished(row: Row) -> float | None:
-    sized = row.get("flows_sized")
-    return sized - row["flows_completed"] if sized else None
+def _unfinished_percent(row: Row) -> float | None:
+    done = _done_percent(row)
+    return None if done is None else 100 - done
 
 
 def _victims(row: Row) -> str:
@@ -208,11 +215,6 @@ def _without_losses(rows: Sequence[Row]) -> bool:
     return not lost or any(row.get("paused_ns") for row in rows)
 
 
-def _all_done(rows: Sequence[Row]) -> bool:
-    """Whether no flow was left that would have had a large slowdown."""
-    return not any(_unfinished(row) for row in rows)
-
-
 def _had_slowed(rows: Sequence[Row]) -> bool:
     """Whether there was anything to recover from after the burst."""
     return any(row.get("recovery_ns") for row in rows)
@@ -223,6 +225,70 @@ def _longer(rows: Sequence[Row]) -> str:
 
 
 _U64 = pa.uint64()
+#: The statistics of flows: a percentile (None is the mean), its name, and its meaning.
+_OF_FLOWS = (
+    (None, "mean", "mean"),
+    (50, "p50", "median"),
+    (90, "p90", "90th percentile of the"),
+    (95, "p95", "95th percentile of the"),
+    (99, "p99", "99th percentile of the"),
+    (censored.LARGEST, "max", "largest"),
+)
+
+
+def _of_flows(
+    name: str,
+    unit: str,
+    label: str,
+    format: Format,
+    *,
+    mean: int | None = None,
+    median: int | None = None,
+    tail: int,
+    head: int | None = None,
+) -> Iterator[Statistic]:
+    """Mean and percentiles of a quantity of flows, each followed by its lower bound.
+
+    Args:
+        name: Of its columns, and of its sample in :class:`Facts`.
+        unit: Of the columns.
+        label: Its name in tables.
+        format: How people write it.
+        mean: The place of the mean in tables of means, as with the next two.
+        median: That of the median.
+        tail: That of the highest percentile that flows are enough for.
+        head: The place of that percentile in the overview.
+    """
+    for percent, short, meaning in _OF_FLOWS:
+        of = facts.mean if percent is None else facts.percentile(percent)
+        place = {None: mean, 50: median}.get(percent, tail)
+        is_tail = percent is not None and percent > 50
+        value, bound = (
+            "_".join(filter(None, (name, short, kind, unit))) for kind in ("", "at_least")
+        )
+        yield Statistic(value, f"{meaning} {label}", facts.value(of, name), unit=unit)
+        yield Statistic(
+            bound,
+            "the same, or a lower bound of it",
+            facts.at_least(of, name),
+            unit=unit,
+            format=format,
+            means=(place, f"{label} {short}") if place else None,
+            head=(head, label, short) if head and is_tail else None,
+            percent=percent,
+            judged={"bound": _bound_of(value, bound)},
+        )
+
+
+def _bound_of(value: str, bound: str) -> Callable[[Sequence[Row]], str]:
+    """The sign of a mean of which not every row has the value itself."""
+
+    def sign(rows: Sequence[Row]) -> str:
+        known = (row.get(value) is not None or row.get(bound) is None for row in rows)
+        return "" if all(known) else AT_LEAST
+
+    return sign
+
 
 #: Every statistic, in the order of the columns of a sweep's table. A new one is an entry here and a
 #: row in ``docs/tables.md``. Those without `of` are columns of table `runs`.
@@ -239,54 +305,8 @@ STATISTICS: tuple[Statistic, ...] = (
         of_one=_done,
         means=(10, "flows done"),
     ),
-    Statistic(
-        "fct_mean_ns",
-        "mean FCT of the flows completed",
-        facts.mean_of("fct_ns"),
-        unit="ns",
-        format=TIME,
-        means=(20, "FCT mean"),
-    ),
-    Statistic(
-        "fct_p50_ns", "median FCT", facts.percentile_of("fct_ns", 50), unit="ns", format=TIME
-    ),
-    Statistic(
-        "fct_p95_ns",
-        "95th percentile of the FCT",
-        facts.percentile_of("fct_ns", 95),
-        unit="ns",
-        format=TIME,
-    ),
-    Statistic(
-        "fct_p99_ns",
-        "99th percentile of the FCT",
-        facts.percentile_of("fct_ns", 99),
-        unit="ns",
-        format=TIME,
-        means=(30, "FCT p99"),
-    ),
-    Statistic(
-        "fct_max_ns", "largest FCT", facts.percentile_of("fct_ns", 100), unit="ns", format=TIME
-    ),
-    Statistic("slowdown_mean", "mean slowdown of the flows completed", facts.mean_of("slowdown")),
-    Statistic(
-        "slowdown_p50",
-        "median slowdown",
-        facts.percentile_of("slowdown", 50),
-        means=(40, "slowdown p50"),
-    ),
-    Statistic(
-        "slowdown_p95", "95th percentile of the slowdown", facts.percentile_of("slowdown", 95)
-    ),
-    Statistic(
-        "slowdown_p99",
-        "99th percentile of the slowdown",
-        facts.percentile_of("slowdown", 99),
-        means=(50, "slowdown p99"),
-        head=(40, "slowdown", "p99"),
-        judged={"earned": _all_done},
-    ),
-    Statistic("slowdown_max", "largest slowdown", facts.percentile_of("slowdown", 100)),
+    *_of_flows("fct", "ns", "FCT", TIME, mean=20, tail=30),
+    *_of_flows("slowdown", "", "slowdown", RATIO, median=40, tail=50, head=40),
     Statistic(
         "delivered_bytes",
         "payload delivered in order, all flows",
@@ -423,8 +443,8 @@ STATISTICS: tuple[Statistic, ...] = (
     Statistic(
         "flows_completed",
         "flows with a size that ended",
-        format=COUNT,
-        shown=_unfinished,
+        format=SHARE,
+        shown=_unfinished_percent,
         head=(70, "not", "done"),
         judged={"spoken": "flows not done"},
     ),
@@ -450,12 +470,40 @@ STATISTICS: tuple[Statistic, ...] = (
 #: The columns that they have in a sweep's table, after those of `runs`.
 COLUMNS: tuple[Column, ...] = tuple(each.column for each in STATISTICS if each.of)
 
-#: Those in tables of means, the most important first.
-MEASURES: tuple[Measure, ...] = tuple(
-    each.measure
-    for each in sorted(STATISTICS, key=lambda each: each.means or (0, ""))
-    if each.means
-)
+
+def measures(rows: Sequence[Row]) -> list[Measure]:
+    """Those in tables of means, the most important first.
+
+    Of percentiles those that the flows of all `rows` are enough for.
+    """
+    ordered = sorted(STATISTICS, key=lambda each: each.means or (0, ""))
+    return [each.measure for each in ordered if each.means and _is_enough(each, rows)]
+
+
+def tail(rows: Sequence[Row]) -> int:
+    """The percentile that stands for the tail in a table of `rows`: that of the fewest flows."""
+    flows = [row["flows_sized"] for row in rows if row.get("flows_sized")]
+    return censored.tail(min(flows, default=0))
+
+
+def note_on_flows(rows: Sequence[Row]) -> str:
+    """A sentence on the tail in a table of `rows`: of how many flows it is, and what bounds are."""
+    flows = [row["flows_sized"] for row in rows if row.get("flows_sized")]
+    if not flows:
+        return ""
+    shown = next(each for each in STATISTICS if each.head and each.percent == tail(rows)).measure
+    bound, some = shown.bound(rows), text.span(flows, text.count)
+    meaning = f"; {bound}: at least, because flows did not finish" if bound else ""
+    return f"{shown.name.capitalize()}: of {some} flows a run{meaning}."
+
+
+def _is_enough(each: Statistic, rows: Sequence[Row]) -> bool:
+    """Whether a statistic is none of flows, or of enough of them: see :mod:`censored`."""
+    if each.percent == 50:
+        flows = [row["flows_sized"] for row in rows if row.get("flows_sized")]
+        return min(flows, default=0) >= censored.needed(50)
+    return each.percent is None or each.percent == tail(rows)
+
 
 #: At most this many jobs have columns.
 MOST_JOBS = 3
@@ -464,25 +512,52 @@ MOST_JOBS = 3
 @cache
 def of_job(job: str) -> tuple[Measure, ...]:
     """The measures of a job, in the order of :data:`unpause.schema.OF_JOBS`."""
+
     # Another result may not have this job.
-    time, slowdown, bandwidth = (column(schema.job_column(job, name)) for name in schema.OF_JOBS)
+    def of(column: str, bound: str, name: str, format: Format) -> Measure:
+        value, at_least = (schema.job_column(job, each) for each in (column, bound))
+        sign = _bound_of(value, at_least)
+        return Measure(
+            f"{job} {name}", _first(at_least, value), format.written, format.unit, bound=sign
+        )
+
+    time, slowdown, bandwidth = schema.OF_JOBS
+    of_time, of_slowdown = schema.JOB_BOUNDS
     return (
-        Measure(f"{job} iteration", time, text.time, text.time_unit),
-        Measure(f"{job} slowdown", slowdown, RATIO.written, _plain),
+        of(time, of_time, "iteration", TIME),
+        of(slowdown, of_slowdown, "slowdown", RATIO),
         Measure(
-            f"{job} bus bandwidth", bandwidth, lambda v: f"{v:.3g} GB/s", lambda _: (1.0, "GB/s")
+            f"{job} bus bandwidth",
+            column(schema.job_column(job, bandwidth)),
+            lambda v: f"{v:.3g} GB/s",
+            lambda _: (1.0, "GB/s"),
         ),
     )
 
 
-def kinds(jobs: Sequence[str], link: str, watched: str) -> list[Kind]:
-    """The columns of the overview, those of `jobs` first; `link` and `watched` head theirs."""
+def _first(*names: str) -> Number:
+    """Reads the first of these columns that a row has."""
+    return lambda row: next((row[name] for name in names if name in row), None)
+
+
+def kinds(jobs: Sequence[str], link: str, watched: str, rows: Sequence[Row]) -> list[Kind]:
+    """The columns of the overview of `rows`, those of `jobs` first.
+
+    `link` and `watched` head theirs.
+    """
     iterations = [
-        Kind((job, "iteration"), of_job(job)[0].of, text.time_unit, missing_is_worst=True)
+        Kind(
+            (job, "iteration"),
+            of_job(job)[0].of,
+            text.time_unit,
+            bound=of_job(job)[0].bound,
+            missing_is_worst=True,
+        )
         for job in jobs[:MOST_JOBS]
     ]
     ordered = sorted(STATISTICS, key=lambda each: each.head or (0, "", ""))
-    return iterations + [each.kind(link=link, watched=watched) for each in ordered if each.head]
+    shown = [each for each in ordered if each.head and _is_enough(each, rows)]
+    return iterations + [each.kind(link=link, watched=watched) for each in shown]
 
 
 def not_recorded(rows: Sequence[Row]) -> list[str]:
