@@ -247,3 +247,12 @@ def test_the_first_screen_is_one_screen() -> None:
     lines = textual.overview(of(*each), 80).splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 19
+
+
+def test_a_watched_flow_that_does_not_finish_is_worse_than_any() -> None:
+    slow, stuck = scheme("A", 3, watched_slowdown=4.4), scheme("B", 3, watched_slowdown=None)
+    fast = scheme("C", 3, watched_slowdown=1.13)
+    assert of(slow, fast).answer[0] == (
+        "Take C: no scheme is better in what decides. Watched slowdown 1.13 (A 4.40)."
+    )
+    assert of(slow, stuck).answer[0].startswith("Take A: ")

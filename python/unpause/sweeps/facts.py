@@ -135,6 +135,17 @@ def watched_bps(facts: Facts) -> float | None:
     )
 
 
+def watched_slowdown(facts: Facts) -> float | None:
+    """The largest slowdown of watched flows that have a size; None if one did not finish."""
+    every = facts.summary.watched if facts.summary else []
+    entries = [entry for entry in every if entry.sized == entry.flows]
+    if not entries or any(entry.unfinished for entry in entries):
+        return None
+    flows = facts.table("flows")
+    named = pc.is_in(flows.column("traffic"), pa.array([entry.name for entry in entries]))
+    return pc.max(flows.filter(named).column("slowdown")).as_py()
+
+
 def recovery_ns(facts: Facts) -> float | None:
     """Time until all watched flows recovered, or as long as it was looked for."""
     return max((each.at_least_ns for each in facts.around), default=None)

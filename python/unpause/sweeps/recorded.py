@@ -425,6 +425,13 @@ STATISTICS: tuple[Statistic, ...] = (
         judged={"less_is_better": False},
     ),
     Statistic(
+        "watched_slowdown",
+        "largest slowdown of watched flows with a size",
+        facts.watched_slowdown,
+        head=(45, "{watched}", "slowdown"),
+        judged={"missing_is_worst": True},
+    ),
+    Statistic(
         "recovery_ns",
         "until watched flows recovered, or looked for",
         facts.recovery_ns,
