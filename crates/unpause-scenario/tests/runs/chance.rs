@@ -1,8 +1,8 @@
 //! Effects of chance: seeds that change nothing, and flows that nanoseconds of phase decide about.
 
-use std::path::Path;
+use unpause_scenario::{Options, Outcome};
 
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+use crate::small::{self, run_with};
 
 /// Two hosts send to H0 through a queue of `LOSSLESS` priorities.
 const TWO: &str = r#"
@@ -39,13 +39,11 @@ fn run(lossless: &str, scheme: &str, traffic: &str, seeds: u32) -> Outcome {
         .replace("LOSSLESS", lossless)
         .replace("SCHEME", scheme)
         .replace("TRAFFIC", traffic);
-    let scenario = Scenario::parse(&source, Path::new("test.toml"));
-    let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
     let options = Options {
         seeds: Some(seeds),
         ..Options::default()
     };
-    execute(&scenario, &options, &NoProgress).unwrap()
+    run_with(&source, &options)
 }
 
 /// Runs that a warning of this kind is about.
@@ -142,9 +140,7 @@ fn losses_of_a_lonely_sender_are_not_of_phase() {
         )
     };
     let phase = |to: &str| {
-        let scenario = Scenario::parse(&source(to), Path::new("test.toml"));
-        let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
-        let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+        let outcome = small::run(&source(to));
         runs_of(&outcome, "phase")
     };
     assert_eq!(phase("H3"), [0; 0]);

@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, Summary, execute};
+use unpause_scenario::{Outcome, Scenario, Summary};
 
-fn run(source: &str) -> Outcome {
-    let scenario = Scenario::parse(source, Path::new("ring.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    execute(&scenario, &Options::default(), &NoProgress).unwrap()
-}
+use crate::small::{parsed, run};
 
 /// Five switches in a ring: what goes two links further turns a corner.
 const RING: &str = r#"
@@ -49,7 +45,7 @@ fn ring(parallel: u32) -> String {
 
 #[test]
 fn a_cycle_of_buffers_is_named_before_and_after_the_run() {
-    let scenario = Scenario::parse(&ring(1), Path::new("ring.toml")).unwrap();
+    let scenario = parsed(&ring(1));
     let [warning] = &*scenario.warnings() else {
         panic!("said once for all schemes")
     };
@@ -68,7 +64,7 @@ fn a_cycle_of_buffers_is_named_before_and_after_the_run() {
 
 #[test]
 fn parallel_links_are_told_apart() {
-    let scenario = Scenario::parse(&ring(2), Path::new("ring.toml")).unwrap();
+    let scenario = parsed(&ring(2));
     let said = &scenario.warnings()[0].message;
     assert!(said.contains("S0->S1 (port 0) -> S1->S2 (port "), "{said}");
 }
@@ -101,7 +97,7 @@ fn a_deadlock_is_reported_with_its_ports_and_its_time() {
 #[test]
 fn lossy_priorities_have_no_cycle() {
     let lossy = ring(1) + "[switch]\nlossless = []\n";
-    let scenario = Scenario::parse(&lossy, Path::new("ring.toml")).unwrap();
+    let scenario = parsed(&lossy);
     assert_eq!(scenario.warnings(), []);
 }
 
@@ -137,8 +133,7 @@ to = "H9"
 fn a_dragonfly_has_cycles_whichever_its_routing() {
     for balancing in ["ecmp", "valiant"] {
         let source = DRAGONFLY.replace("BALANCING", balancing);
-        let scenario = Scenario::parse(&source, Path::new("dragonfly.toml"))
-            .unwrap_or_else(|error| panic!("{}", error.explain()));
+        let scenario = parsed(&source);
         let [warning] = &*scenario.warnings() else {
             panic!("{balancing}: {:?}", scenario.warnings());
         };
@@ -153,8 +148,7 @@ fn a_dragonfly_has_cycles_whichever_its_routing() {
         "name = \"PFC\"",
         "name = \"PFC\"\nloss_recovery = \"selective-repeat\"",
     );
-    let scenario = Scenario::parse(&lossy, Path::new("dragonfly.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
+    let scenario = parsed(&lossy);
     assert_eq!(scenario.warnings(), []);
 }
 
@@ -185,8 +179,7 @@ fn undamaged_fabrics_have_no_cycle() {
              [[scheme]]\nname = \"PFC\"\n\
              [[traffic]]\nname = \"far\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H511\"\n"
         );
-        let scenario = Scenario::parse(&source, Path::new("fabric.toml"));
-        let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+        let scenario = parsed(&source);
         assert_eq!(scenario.warnings(), [], "{builder}");
     }
 }

@@ -5,9 +5,11 @@
 use std::fs;
 use std::path::Path;
 
-use unpause_scenario::{NoProgress, Options, Outcome, Place, Saved, Scenario, Summary, execute};
+use unpause_scenario::{Options, Outcome, Place, Saved, Summary};
 
 use crate::small;
+
+use crate::small::run;
 
 fn outcome(seed: u64) -> Outcome {
     let options = Options {
@@ -167,8 +169,7 @@ fn swept_names_are_kept_with_their_numbers() {
     let text = small::text(&["PFC"])
         + "[[sweep]]\nname = \"by\"\nkey = \"switch.balancing\"\nvalues = [\"random\", \"adaptive\"]\n\
            [[sweep]]\nname = \"kb\"\nkey = \"traffic.F.size\"\nvalues = [10, 20]\nunit = \"KB\"\n";
-    let scenario = Scenario::parse(&text, Path::new("one.toml")).unwrap();
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let outcome = run(&text);
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     outcome.write(&out).unwrap();

@@ -1,8 +1,8 @@
 //! Estimated against measured costs of runs.
 
-use std::path::Path;
-
 use unpause_scenario::{Cost, Effort, NoProgress, Options, Scenario, costs, execute};
+
+use crate::small::parsed;
 
 /// Two hosts at 10 Gb/s send to a third for this long; all packets to it and the causes of PAUSEs are recorded.
 fn overload(duration: &str) -> Scenario {
@@ -31,8 +31,7 @@ fn overload(duration: &str) -> Scenario {
         causes = true
         "#
     );
-    Scenario::parse(&text, Path::new("overload.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()))
+    parsed(&text)
 }
 
 fn expected(scenario: &Scenario, effort: Effort) -> Cost {
@@ -116,8 +115,7 @@ fn polls_of_watchdogs_take_time() {
             size = "10KB"
             "#
         );
-        let scenario = Scenario::parse(&text, Path::new("polls.toml"))
-            .unwrap_or_else(|error| panic!("{}", error.explain()));
+        let scenario = parsed(&text);
         expected(&scenario, Effort::Quick).core_s
     };
     // 10 million polls of a switch with three ports and two classes, 17 ns each.

@@ -1,10 +1,10 @@
 //! Entries of `[[traffic]]` that start when flows of others have ended.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
 use unpause_sim::results::FlowRecord;
+
+use crate::small::{parsed, refusal, run};
 
 /// Four hosts at a switch; `first` sends from H0 and H1 to H2, `second` follows.
 const FILE: &str = r#"
@@ -35,19 +35,9 @@ size = "10KB"
 after = "first"
 "#;
 
-fn parse(text: &str) -> Result<Scenario, String> {
-    Scenario::parse(text, Path::new("mine.toml")).map_err(|error| error.explain())
-}
-
-fn run(text: &str) -> Outcome {
-    let scenario = parse(text).unwrap_or_else(|why| panic!("{why}"));
-    execute(&scenario, &Options::default(), &NoProgress)
-        .unwrap_or_else(|it| panic!("{}", it.explain()))
-}
-
 #[test]
 fn the_second_entry_starts_when_the_first_has_ended() {
-    let scenario = parse(FILE).unwrap_or_else(|why| panic!("{why}"));
+    let scenario = parsed(FILE);
     let config = &scenario.runs()[0].config;
     let results = unpause_sim::run(config, &mut |_| ControlFlow::Continue(())).expect("it runs");
     let end = |flow: &FlowRecord| flow.start + flow.fct.expect("it is complete");
@@ -88,9 +78,7 @@ fn flows_that_would_start_after_the_end_are_named() {
 /// The error about the file with one text in place of another.
 fn refused(old: &str, new: &str) -> String {
     assert!(FILE.contains(old), "{old}");
-    parse(&FILE.replace(old, new))
-        .map(|_| ())
-        .expect_err("it is refused")
+    refusal(&FILE.replace(old, new))
 }
 
 #[test]
@@ -120,31 +108,31 @@ fn wrong_entries_are_refused() {
     ];
     let errors = cases.map(|(old, new)| refused(old, new)).join("\n\n");
     insta::assert_snapshot!(errors, @r#"
-    mine.toml:26:9: there is no traffic `frist`
+    test.toml:26:9: there is no traffic `frist`
     help: did you mean `first`?
 
-    mine.toml:26:9: traffic `second` waits for itself
+    test.toml:26:9: traffic `second` waits for itself
     help: name another entry, or remove `after`
 
-    mine.toml:19:9: traffic `first` waits for itself
+    test.toml:19:9: traffic `first` waits for itself
     help: let one of them start at a fixed time: remove its `after`
 
-    mine.toml:26:9: H3 sends in `second`, but received no flow of `first` to wait for
+    test.toml:26:9: H3 sends in `second`, but received no flow of `first` to wait for
     help: let H3 receive in `first`, or, if it sends there, set after_end = "acknowledged"
 
-    mine.toml:26:9: H2 sends in `second`, but sent no flow of `first` to wait for
+    test.toml:26:9: H2 sends in `second`, but sent no flow of `first` to wait for
     help: let H2 send in `first`, or, if it receives there, set after_end = "delivered"
 
-    mine.toml:25:9: flows of `first` have no size and never end
+    test.toml:25:9: flows of `first` have no size and never end
     help: give them a `size`
 
-    mine.toml:27:9: `second` has 1 flow, `first` has 2 flows: numbers of flows must be equal
+    test.toml:27:9: `second` has 1 flow, `first` has 2 flows: numbers of flows must be equal
     help: give both entries the same number of flows, or set after_match = "all"
 
-    mine.toml:27:9: flow 1 of `second` starts at H0, but H2 received flow 1 of `first`
+    test.toml:27:9: flow 1 of `second` starts at H0, but H2 received flow 1 of `first`
     help: a flow follows one that ends at its own sender
 
-    mine.toml:26:13: `after_end` has no effect
+    test.toml:26:13: `after_end` has no effect
     help: remove it, or add after = "NAME" with the name of another entry
     "#);
 }

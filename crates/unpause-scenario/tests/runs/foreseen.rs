@@ -1,8 +1,8 @@
 //! Warnings of `validate` before anything runs: settings that cannot act, each beside one that can.
 
-use std::path::Path;
-
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+use crate::small::{parsed, run};
 
 /// Two switches, `DELAY` apart; H0 and H1 send to H2 behind a link of half the rate.
 const FABRIC: &str = r#"
@@ -55,7 +55,7 @@ fn scenario(filled: &[(&str, &str)]) -> Scenario {
     for name in ["SWITCH", "PFC", "SCHEME", "TRAFFIC"] {
         source = source.replace(&format!("\n{name}\n"), "\n\n");
     }
-    Scenario::parse(&source, Path::new("test.toml")).unwrap_or_else(|it| panic!("{}", it.explain()))
+    parsed(&source)
 }
 
 /// Kinds and messages of what is reported before the run.
@@ -87,7 +87,7 @@ fn dcqcns_own_thresholds_at_a_link_that_is_faster_than_theirs() {
             .fold(source, |text, name| {
                 text.replace(&format!("\n{name}\n"), "\n")
             });
-        let scenario = Scenario::parse(&source, Path::new("test.toml")).expect("a scenario");
+        let scenario = parsed(&source);
         let before = scenario.warnings();
         let options = Options::default();
         let results = execute(&scenario, &options, &NoProgress).expect("results");
@@ -124,7 +124,7 @@ fn thresholds_are_suggested_for_the_links_of_hosts() {
             .fold(source, |text, name| {
                 text.replace(&format!("\n{name}\n"), "\n")
             });
-        let scenario = Scenario::parse(&source, Path::new("test.toml")).expect("a scenario");
+        let scenario = parsed(&source);
         let all = scenario.warnings();
         let found = all.into_iter().find(|it| it.kind == "default-thresholds");
         found.and_then(|it| it.help).expect("a hint")
@@ -321,8 +321,7 @@ fn a_priority_behind_a_failed_link_is_not_starved() {
         )
     };
     let down = "[[event]]\nkind = \"down\"\nlink = \"H0-S0\"\nat = \"10us\"\n";
-    let scenario = Scenario::parse(&source(down), Path::new("test.toml")).expect("a scenario");
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+    let outcome = run(&source(down));
     let kinds: Vec<_> = outcome.warnings.iter().map(|it| it.kind.as_str()).collect();
     assert!(kinds.contains(&"link-down"), "{kinds:?}");
     assert!(!kinds.contains(&"starved-priority"), "{kinds:?}");

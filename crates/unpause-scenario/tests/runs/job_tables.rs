@@ -1,25 +1,13 @@
 //! Tables `collectives` and `job_links`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array as _, RecordBatch};
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, Summary, execute, write_csv};
+use unpause_scenario::Summary;
 
-fn scenario(text: &str) -> Scenario {
-    Scenario::parse(text, Path::new("test.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()))
-}
-
-fn outcome(text: &str, threads: usize) -> Outcome {
-    let options = Options {
-        threads: Some(threads),
-        ..Options::default()
-    };
-    execute(&scenario(text), &options, &NoProgress).expect("it runs")
-}
+use crate::small::{csv, parsed, refusal, run_on};
 
 /// Eight hosts at 100 Gb/s on one switch, whose receivers acknowledge a message once.
 fn on_a_star(job: &str) -> String {
@@ -59,7 +47,7 @@ fn assert_close(found: f64, expected: f64, what: &str) {
 
 /// A message alone between two hosts of the star, ns: its frames one after the other, the last once more from the switch on.
 fn ideal(text: &str, message: u64) -> f64 {
-    let config = scenario(text).runs()[0].config.clone();
+    let config = parsed(text).runs()[0].config.clone();
     let (host, framing) = (&config.host, config.fabric.framing_bytes);
     let payload = u64::from(host.payload_bytes);
     let around = u64::from(host.header_bytes + framing);
@@ -72,7 +60,7 @@ fn ideal(text: &str, message: u64) -> f64 {
 #[test]
 fn the_bus_bandwidth_of_a_ring_is_the_closed_form() {
     let text = on_a_star("ranks = 8\ncollective = \"all-reduce\"\nsize = \"8MB\"\niterations = 3");
-    let tables = outcome(&text, 1).tables;
+    let tables = run_on(&text, 1).tables;
     let table = &tables.collectives;
     assert_eq!(numbers(table, "iteration"), [0, 1, 2]);
     assert_eq!(texts(table, "step"), ["all-reduce"; 3]);
@@ -80,7 +68,7 @@ fn the_bus_bandwidth_of_a_ring_is_the_closed_form() {
     assert_eq!(texts(table, "algorithm"), ["ring"; 3]);
     assert_eq!(bytes(table, "size_bytes"), [8_000_000; 3]);
     // 14 messages of an eighth, and before each but the first an ACK for the one before.
-    let config = scenario(&text).runs()[0].config.clone();
+    let config = parsed(&text).runs()[0].config.clone();
     let ack = u64::from(config.host.ack_bytes) + u64::from(config.fabric.framing_bytes);
     let expected = 14.0 * ideal(&text, 1_000_000) + 13.0 * ack as f64 * 0.08;
     let of = |name| floats(table, name)[0];
@@ -120,7 +108,7 @@ fn each_operation_has_its_factor() {
         let text = on_a_star(&format!(
             "ranks = 8\ncollective = \"{operation}\"\nsize = \"800KB\""
         ));
-        let table = outcome(&text, 1).tables.collectives;
+        let table = run_on(&text, 1).tables.collectives;
         assert_eq!(texts(&table, "operation"), [operation]);
         assert_eq!(numbers(&table, "ranks"), [8]);
         let (takes, alg) = (
@@ -134,13 +122,13 @@ fn each_operation_has_its_factor() {
     let text = on_a_star(&format!(
         "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = {matrix}"
     ));
-    let table = outcome(&text, 1).tables.collectives;
+    let table = run_on(&text, 1).tables.collectives;
     assert_eq!(bytes(&table, "size_bytes"), [3_000]);
     // The part that a rank keeps for itself is on no link; all else is.
     let kept = on_a_star(
         "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = [\"5MB\", \"3KB\", \"1KB\", \"0B\"]",
     );
-    let of_kept = outcome(&kept, 1).tables;
+    let of_kept = run_on(&kept, 1).tables;
     assert_eq!(bytes(&of_kept.collectives, "size_bytes"), [3_000]);
     let bandwidth = 3_000.0 / floats(&table, "duration_ns")[0];
     for table in [&table, &of_kept.collectives, &of_kept.jobs] {
@@ -150,7 +138,7 @@ fn each_operation_has_its_factor() {
     let text = on_a_star(
         "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = [\"0B\", \"0B\", \"0B\", \"0B\"]",
     );
-    let table = outcome(&text, 1).tables.collectives;
+    let table = run_on(&text, 1).tables.collectives;
     assert!(
         table
             .column_by_name("algbw_gbytes_s")
@@ -164,7 +152,7 @@ fn bandwidths_do_not_fall_because_a_rank_runs_ahead() {
     let of = |iterations: u32| {
         let job = "ranks = 4\ncollective = \"broadcast\"\nsize = \"1MB\"\niterations = ";
         let text = on_a_star(&format!("{job}{iterations}"));
-        (ideal(&text, 1_000_000), outcome(&text, 1).tables)
+        (ideal(&text, 1_000_000), run_on(&text, 1).tables)
     };
     // A single one goes from rank to rank, two of which send an ACK of 66 bytes with framing first.
     let (message, one) = of(1);
@@ -209,7 +197,7 @@ channels = 2";
 
 #[test]
 fn steps_have_a_row_for_each_group() {
-    let tables = outcome(&on_a_star(STEPS), 1).tables;
+    let tables = run_on(&on_a_star(STEPS), 1).tables;
     let table = tables.collectives;
     // And of several channels one for each.
     let steps = [["tensor"; 4].as_slice(), &["gradients"; 6]]
@@ -247,7 +235,7 @@ fn jobs_share_out_the_bytes_of_links() {
     let text = format!(
         "duration = \"5ms\"\n[topology]\n{fabric}\n[probes]\njob_links = true\n[[scheme]]\nname = \"PFC+DCQCN\"\ncongestion_control = \"dcqcn\"\n[[job]]\nname = \"A\"\n{job}\n[[job]]\nname = \"B\"\n{job}\n"
     );
-    let one = outcome(&text, 1);
+    let one = run_on(&text, 1);
     let port = |table: &RecordBatch| -> Vec<(String, String)> {
         texts(table, "node")
             .into_iter()
@@ -275,19 +263,16 @@ fn jobs_share_out_the_bytes_of_links() {
         node.starts_with("leaf") && peer.starts_with("spine")
     });
     let frames = 4 * 3 * 100;
-    let config = scenario(&text).runs()[0].config.clone();
+    let config = parsed(&text).runs()[0].config.clone();
     let around = u64::from(config.fabric.framing_bytes + config.host.header_bytes);
     assert_eq!(up, 4 * 300_000 + frames * around);
     for threads in [2, 3, 7] {
-        let more = outcome(&text, threads);
-        for (name, table) in one.tables.all() {
-            let csv = |table: &RecordBatch| {
-                let mut text = Vec::new();
-                write_csv(table, &mut text).expect("memory takes it");
-                text
-            };
-            let other = more.tables.get(name).expect("there is one");
-            assert!(csv(table) == csv(other), "{name} on {threads} threads");
+        let more = run_on(&text, threads);
+        for (name, _) in one.tables.all() {
+            assert!(
+                csv(&one, name) == csv(&more, name),
+                "{name} on {threads} threads"
+            );
         }
     }
 }
@@ -308,9 +293,9 @@ fn links_of(table: &RecordBatch, job: &str, is_one: impl Fn(&str, &str) -> bool)
 #[test]
 fn links_are_not_counted_unasked() {
     let text = on_a_star("ranks = 8\ncollective = \"all-reduce\"\nsize = \"80KB\"");
-    assert_eq!(outcome(&text, 1).tables.job_links.num_rows(), 16);
+    assert_eq!(run_on(&text, 1).tables.job_links.num_rows(), 16);
     let text = text.replace("job_links = true", "");
-    assert_eq!(outcome(&text, 1).tables.job_links.num_rows(), 0);
+    assert_eq!(run_on(&text, 1).tables.job_links.num_rows(), 0);
 }
 
 /// Two pipelines of four stages, side by side, after an exchange that all end at once.
@@ -332,7 +317,7 @@ forward = \"100us\"
 backward = \"200us\"
 size = \"100KB\"";
     let text = on_a_star(steps);
-    let tables = outcome(&text, 1).tables;
+    let tables = run_on(&text, 1).tables;
     let table = &tables.collectives;
     let names = [["all-gather"; 4].as_slice(), &["pipeline"; 2]].concat();
     assert_eq!(texts(table, "operation"), names);
@@ -357,8 +342,8 @@ fn placement_costs_what_packed_ranks_save() {
     let fabric = "builder = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 4\nhost_rate = \"100Gbps\"\nfabric_rate = \"400Gbps\"\ndelay = \"1us\"";
     let text =
         format!("duration = \"5ms\"\n[topology]\n{fabric}\n[[scheme]]\nname = \"PFC\"\n{job}");
-    let spread = outcome(&text, 1).tables;
-    let packed = outcome(&text.replace("spread", "packed"), 1).tables;
+    let spread = run_on(&text, 1).tables;
+    let packed = run_on(&text.replace("spread", "packed"), 1).tables;
     let of = |tables: &unpause_scenario::Tables, name: &str| floats(&tables.jobs, name)[0];
     assert_eq!(texts(&spread.jobs, "hosts"), ["H0, H4, H1, H5"]);
     assert_eq!(of(&spread, "alone_ns"), of(&spread, "mean_ns"));
@@ -379,7 +364,7 @@ fn placement_costs_what_packed_ranks_save() {
         "{late}"
     );
     let not_alone = text.replace("ranks = 4", "ranks = 4\nalone = false");
-    let table = outcome(&not_alone, 1).tables.jobs;
+    let table = run_on(&not_alone, 1).tables.jobs;
     for name in ["alone_ns", "packed_ns", "placement_cost", "over_ideal"] {
         assert!(
             table.column_by_name(name).expect("declared").is_null(0),
@@ -393,7 +378,7 @@ fn interleaved_pipelines_are_written_and_refused() {
     let job = "ranks = 4\ncollective = \"pipeline\"\nalgorithm = \"interleaved\"\nmicro_batches = 8\nforward = \"100us\"\nbackward = \"200us\"\nsize = \"1B\"";
     for (more, chunks) in [("", 2.0), ("\nvirtual_stages = 4", 4.0)] {
         let text = on_a_star(&format!("{job}{more}"));
-        let table = outcome(&text, 1).tables.collectives;
+        let table = run_on(&text, 1).tables.collectives;
         assert_eq!(texts(&table, "algorithm"), ["interleaved"]);
         let computed = (8.0 * chunks + 3.0) * 300_000.0 / chunks;
         let late = floats(&table, "duration_ns")[0] - computed;
@@ -403,11 +388,7 @@ fn interleaved_pipelines_are_written_and_refused() {
             "{late} of {computed}"
         );
     }
-    let refused = |from: &str, to: &str| {
-        let text = on_a_star(&job.replace(from, to));
-        let error = Scenario::parse(&text, Path::new("test.toml"));
-        error.expect_err("it is refused").explain()
-    };
+    let refused = |from: &str, to: &str| refusal(&on_a_star(&job.replace(from, to)));
     assert!(refused("= 8", "= 6").contains("write micro_batches = 8"));
     assert!(refused("ranks = 4", "ranks = 2").contains("of 2 ranks"));
     assert!(refused("size", "virtual_stages = 1\nsize").contains("1 virtual stages"));
@@ -425,7 +406,7 @@ fn a_ring_over_a_rail_comes_close_to_the_line_rate() {
     let text = format!(
         "duration = \"10ms\"\n[topology]\n{fabric}\n[host]\npayload = \"4096B\"\nheader = \"62B\"\npreamble_and_gap = \"20B\"\nack_every = 4\n{scheme}\n{job}\n"
     );
-    let tables = outcome(&text, 1).tables;
+    let tables = run_on(&text, 1).tables;
     let share = floats(&tables.collectives, "busbw_gbytes_s")[0] / 50.0;
     assert!((0.96..0.985).contains(&share), "{share} of line rate");
     let over = floats(&tables.jobs, "over_ideal")[0];
@@ -439,7 +420,7 @@ fn the_times_of_iterations_add_up_to_that_of_the_job() {
     let text = on_a_star(
         "ranks = 4\nparallel = { tp = 2, dp = 2 }\niterations = 6\n[[job.step]]\ncompute = \"50us\"\njitter = \"40%\"\n[[job.step]]\ncollective = \"all-reduce\"\ngroup = \"dp\"\nsize = \"100KB\"",
     );
-    let tables = outcome(&text, 1).tables;
+    let tables = run_on(&text, 1).tables;
     let (iterations, ranks) = (&tables.iterations, &tables.ranks);
     let (starts, ends) = (floats(iterations, "start_ns"), floats(iterations, "end_ns"));
     assert_eq!(numbers(iterations, "iteration"), [0, 1, 2, 3, 4, 5]);
@@ -470,7 +451,7 @@ fn ranks_that_end_together_have_no_straggler() {
     let ring = "ranks = 8\ncollective = \"all-reduce\"\nsize = \"8MB\"\niterations = 3";
     let late = format!("{ring}\ncompute = \"100us\"\njitter = \"50%\"");
     for (job, is_known) in [(ring, false), (&late, true)] {
-        let tables = outcome(&on_a_star(job), 1).tables;
+        let tables = run_on(&on_a_star(job), 1).tables;
         for column in ["straggler", "straggler_host"] {
             let column = &tables.jobs[column];
             assert_eq!(column.is_valid(0), is_known, "{job}");
@@ -486,10 +467,10 @@ fn a_summary_has_no_mean_of_unlike_jobs() {
             from + 1
         )
     };
-    let mean = |text: &str| Summary::of(&outcome(text, 1).tables)[0].iteration_mean_ns;
+    let mean = |text: &str| Summary::of(&run_on(text, 1).tables)[0].iteration_mean_ns;
     let fabric = on_a_star("").split("[[job]]").next().unwrap().to_owned();
     let one = fabric.clone() + &ring("A", 0, "1MB");
-    let of_table = floats(&outcome(&one, 1).tables.jobs, "mean_ns");
+    let of_table = floats(&run_on(&one, 1).tables.jobs, "mean_ns");
     assert_eq!(mean(&one), Some(of_table[0]));
     assert_eq!(mean(&(one + &ring("B", 2, "8MB"))), None);
 }

@@ -1,8 +1,6 @@
 //! Scenarios at their limits.
 
-use std::path::Path;
-
-use unpause_scenario::Scenario;
+use crate::small::parsed;
 
 /// 65,536 hosts and a million links, with a load that is a share of all their rates.
 #[test]
@@ -27,9 +25,7 @@ fn a_large_fabric_is_possible() {
         [probes]
         ports = ["spine0->*", "spine1->*"]
     "#;
-    let scenario = Scenario::parse(text, Path::new("large.toml")).unwrap_or_else(|error| {
-        panic!("{}", error.explain());
-    });
+    let scenario = parsed(text);
     let config = &scenario.runs()[0].config;
     assert_eq!(config.fabric.links.len(), 1_048_576);
     assert_eq!(config.probes.ports.len(), 2 * 1024);

@@ -1,10 +1,10 @@
 //! `[link]`: credits instead of PFC.
 
-use std::path::Path;
-
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, UInt64Type};
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+use crate::small;
 
 const NETWORK: &str = r#"
 duration = "20ms"
@@ -42,8 +42,7 @@ size = "10MB"
 "#;
 
 fn parse(more: &str) -> Result<Scenario, String> {
-    let source = format!("{NETWORK}{more}");
-    Scenario::parse(&source, Path::new("test.toml")).map_err(|error| error.explain().to_string())
+    small::parse(&format!("{NETWORK}{more}"))
 }
 
 /// FCT in ns, time paused and time waited for credits in total.

@@ -1,8 +1,8 @@
 //! `[[event]] kind = "rate"`: the rates that a scenario asks for, and the reports about them.
 
-use std::path::Path;
+use unpause_scenario::Outcome;
 
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+use crate::small::{csv, run_on};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -24,26 +24,13 @@ to = "H2"
 "#;
 
 fn run(events: &str, threads: usize) -> Outcome {
-    let scenario = Scenario::parse(&format!("{SCENARIO}{events}"), Path::new("test.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    let options = Options {
-        threads: Some(threads),
-        ..Options::default()
-    };
-    execute(&scenario, &options, &NoProgress).unwrap()
+    run_on(&format!("{SCENARIO}{events}"), threads)
 }
 
 fn event(at: &str, link: &str, rate: &str, more: &str) -> String {
     format!(
         "[[event]]\nat = \"{at}\"\nlink = \"{link}\"\nkind = \"rate\"\nrate = \"{rate}\"\n{more}"
     )
-}
-
-fn csv(outcome: &Outcome, table: &str) -> String {
-    let mut text = Vec::new();
-    let table = outcome.tables.get(table).expect("there is such a table");
-    unpause_scenario::write_csv(table, &mut text).expect("memory takes it");
-    String::from_utf8(text).expect("CSV is text")
 }
 
 /// A link that flaps between two rates, in one direction: every change is in the table, each stay is told.

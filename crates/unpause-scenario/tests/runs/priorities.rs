@@ -1,10 +1,10 @@
 //! Small flows in a higher priority: they pass by large ones that PFC has stopped.
 
-use std::path::Path;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt8Type, UInt64Type};
-use unpause_scenario::{NoProgress, Options, Scenario, execute};
+use unpause_scenario::Scenario;
+
+use crate::small::run;
 
 const SCENARIO: &str = r#"
 duration = "5ms"
@@ -46,8 +46,7 @@ priority_by_size = [{ upto = "10KB", priority = 4 }]
 
 #[test]
 fn priorities_by_size_reach_pfc_and_the_tables() {
-    let scenario = Scenario::parse(SCENARIO, Path::new("test.toml")).unwrap();
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let outcome = run(SCENARIO);
     assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
     let flows = &outcome.tables.flows;
     let priority = flows["priority"].as_primitive::<UInt8Type>();

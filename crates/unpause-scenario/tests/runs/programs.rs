@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use unpause_protocols::units::Time;
-use unpause_scenario::{NoProgress, Options, Run, Scenario, execute};
+use unpause_scenario::{Run, Scenario};
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
+
+use crate::small::run;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/jobs/");
 
@@ -411,9 +413,7 @@ fn a_lossless_job_runs_alone_where_others_are_trimmed() {
         priority = 2
         collective = \"all-to-all\"
         size = \"80KB\"";
-    let scenario = Scenario::parse(text, Path::new("of-a-test.toml"));
-    let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+    let outcome = run(text);
     let jobs = outcome.tables.get("jobs").expect("it is a table");
     let slowdown = jobs.column_by_name("slowdown").expect("a column");
     assert_eq!((slowdown.len(), slowdown.null_count()), (2, 0));

@@ -1,16 +1,12 @@
 //! Queues, markings, schedulers and loads as scenario files say them.
 
-use std::path::Path;
-
 use unpause_protocols::congestion_point::{self, dctcp_red, ecn_sharp};
 use unpause_protocols::scheduler;
 use unpause_protocols::units::{Rate, Time};
-use unpause_scenario::{Run, Scenario};
+use unpause_scenario::Run;
 use unpause_sim::traffic::{Interval, Pairs, Receivers, TrafficSpec};
 
-fn scenario(text: &str) -> Scenario {
-    Scenario::parse(text, Path::new("test.toml")).unwrap_or_else(|e| panic!("{}", e.explain()))
-}
+use crate::small::parsed;
 
 const LEAF_SPINE: &str = r#"
 duration = "1ms"
@@ -45,7 +41,7 @@ fn poisson(run: &Run) -> (f64, &Receivers) {
 fn load_of_uplinks_is_load_over_the_oversubscription() {
     let with = |rest: &str| {
         let text = format!("{LEAF_SPINE}{rest}\n[[scheme]]\nname = \"A\"\n");
-        poisson(&scenario(&text).runs()[0]).0
+        poisson(&parsed(&text).runs()[0]).0
     };
     let per_server = 0.9 * 10e9 / 2.0 / (8.0 * 1_711_250.0);
     let uplinks = with("load = 0.9\nload_of = \"uplinks\"\n");
@@ -63,7 +59,7 @@ fn load_on_the_wire_counts_headers_preamble_and_gap() {
             "{LEAF_SPINE}load = 0.5\nload_of = \"receivers\"\nto = \"H0\"\nfrom = \"H1..H7\"\n{basis}\n\
              {frames}[[scheme]]\nname = \"A\"\ncongestion_control = \"{scheme}\"\n"
         );
-        poisson(&scenario(&text).runs()[0]).0
+        poisson(&parsed(&text).runs()[0]).0
     };
     let payload = 0.5 * 10e9 / (8.0 * 1_711_250.0);
     let tcp = "[host]\npreamble_and_gap = \"20B\"\n[tcp]\nmss = \"1448B\"\nheader = \"70B\"\n";
@@ -89,7 +85,7 @@ fn load_on_the_wire_counts_headers_preamble_and_gap() {
 #[test]
 fn outside_leaf_means_behind_another_switch() {
     let text = format!("{LEAF_SPINE}load = 0.9\noutside_leaf = true\n[[scheme]]\nname = \"A\"\n");
-    let scenario = scenario(&text);
+    let scenario = parsed(&text);
     let Receivers::BehindOtherSwitch { to, switch_of } = poisson(&scenario.runs()[0]).1 else {
         panic!("behind another switch")
     };
@@ -126,7 +122,7 @@ marking = "dctcp-red"
 threshold_packets = 183
 "#
     );
-    let scenario = scenario(&text);
+    let scenario = parsed(&text);
     let [dcqcn, sharp, red] = scenario.runs() else {
         panic!("three runs")
     };
@@ -166,7 +162,7 @@ weights = {{ 3 = 2, 1 = 1 }}
 strict = [2, 0]
 "#
     );
-    let scenario = scenario(&text);
+    let scenario = parsed(&text);
     let switch = &scenario.runs()[0].config.switch;
     assert_eq!(
         (switch.lossy_queue_packets, switch.lossy_queue_bytes),
@@ -202,7 +198,7 @@ fn ports_have_ranges_and_patterns() {
         let text = format!(
             "{LEAF_SPINE}load = 0.1\n[[scheme]]\nname = \"A\"\n[probes]\ninterval = \"1ms\"\nports = {ports}\n"
         );
-        scenario(&text).runs()[0].config.probes.ports.clone()
+        parsed(&text).runs()[0].config.probes.ports.clone()
     };
     let listed = with(r#"["leaf2->spine0", "leaf3->spine0", "leaf4->spine0"]"#);
     assert_eq!(listed.len(), 3);

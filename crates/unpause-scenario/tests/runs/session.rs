@@ -9,6 +9,8 @@ use unpause_scenario::session::{Sending, Session, SessionOptions};
 use unpause_scenario::{NoProgress, Options, Scenario, TABLES, execute};
 use unpause_sim::session::What;
 
+use crate::small::parsed;
+
 const FABRIC: &str = r#"
 duration = "10ms"
 [topology]
@@ -88,8 +90,7 @@ fn tables_are_those_of_the_same_flows() {
     let ended = ended.as_primitive::<Float64Type>().value(0);
     // One path leads from host to host: the source port decides nothing.
     let text = FABRIC.replace("10ms", &format!("{ended}ns")) + &listed;
-    let scenario = Scenario::parse(&text, Path::new("listed.toml"));
-    let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+    let scenario = parsed(&text);
     let same = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
     for name in TABLES {
         let (a, b) = (tables.get(name).unwrap(), same.tables.get(name).unwrap());

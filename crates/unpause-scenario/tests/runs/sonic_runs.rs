@@ -3,8 +3,10 @@
 
 use std::path::Path;
 
-use unpause_scenario::{NoProgress, Options, Scenario, Summary, execute};
+use unpause_scenario::Summary;
 use unpause_sonic::{Buffer, Cable, ConfigDb, Need, Threshold};
+
+use crate::small;
 
 /// A switch of three ports; `/*…*/` stands before what faults change.
 const GOOD: &str = r#"{
@@ -98,9 +100,7 @@ fn run(db: &ConfigDb, class: u8) -> [Summary; 2] {
         curve.max.as_ref().unwrap().value,
         curve.probability.as_ref().unwrap().value as f64 / 100.0,
     );
-    let scenario = Scenario::parse(&text, Path::new("sonic.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let outcome = small::run(&text);
     let runs = Summary::of(&outcome.tables);
     runs.try_into().expect("there are two schemes")
 }
@@ -126,9 +126,7 @@ fn groups_stop_at_their_share_of_the_pool() {
          [slow_receiver]\nhosts = \"H0\"\n{schemes}\
          [[traffic]]\nname = \"in\"\nkind = \"flow\"\nfrom = \"H1..H4\"\nto = \"H0\"\n"
     );
-    let scenario = Scenario::parse(&text, Path::new("alpha.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let outcome = small::run(&text);
     let runs = Summary::of(&outcome.tables);
     for (run, alpha) in runs.iter().zip([8.0, 2.0, 1.0, 0.5, 1.0 / 16.0]) {
         let pool = f64::from(4_164_000 - 9 * 20_000);

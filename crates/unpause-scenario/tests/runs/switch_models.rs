@@ -1,11 +1,11 @@
 //! Keys that every switch model has, and those of one, as scenario files say them: that they have an effect.
 
-use std::path::Path;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt64Type};
-use unpause_scenario::{NoProgress, Options, Scenario, Tables, execute};
+use unpause_scenario::Tables;
 use unpause_sim::config::{InputQueues, SwitchModel};
+
+use crate::small::{parsed, run};
 
 fn ports(switch: &str, priority: u8) -> Tables {
     let text = format!(
@@ -33,9 +33,7 @@ to = "H2"
 priority = {priority}
 "#
     );
-    let scenario = Scenario::parse(&text, Path::new("test.toml"));
-    let scenario = scenario.unwrap_or_else(|problem| panic!("{}", problem.explain()));
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let outcome = run(&text);
     outcome.tables
 }
 
@@ -99,8 +97,7 @@ fn frames_wait_at_inputs_in_fifos_or_virtual_output_queues() {
              delay = \"1us\"\n[switch]\nmodel = \"input-queued\"\n[switch.input_queued]\n{rest}\n\
              [[scheme]]\nname = \"PFC\"\n[[traffic]]\nname = \"a\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\n"
         );
-        let scenario = Scenario::parse(&text, Path::new("test.toml"));
-        let scenario = scenario.unwrap_or_else(|problem| panic!("{}", problem.explain()));
+        let scenario = parsed(&text);
         match &scenario.runs()[0].config.switch.model {
             SwitchModel::InputQueued(config) => (config.queues, config.cell_bytes),
             other => panic!("{other:?}"),
@@ -146,9 +143,7 @@ from = "H0"
 to = "H1"
 "#
         );
-        let scenario = Scenario::parse(&text, Path::new("test.toml"));
-        let scenario = scenario.unwrap_or_else(|problem| panic!("{}", problem.explain()));
-        let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+        let outcome = run(&text);
         let causes = &outcome.tables.causes;
         causes["held_bytes"].as_primitive::<UInt64Type>().value(0)
     };

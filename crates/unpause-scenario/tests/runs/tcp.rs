@@ -7,9 +7,11 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use unpause_protocols::units::Time;
 use unpause_protocols::{congestion_control, congestion_point};
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+use unpause_scenario::Scenario;
 use unpause_sim::config::{AckPriority, Config, Qdisc};
 use unpause_sim::traffic::{Delays, ExtraDelay, TrafficSpec, Transport};
+
+use crate::small::{parsed, run};
 
 const SCENARIO: &str = r#"
 duration = "5ms"
@@ -92,14 +94,6 @@ interval = "100us"
 packets = ["H3->S0"]
 "#;
 
-fn scenario(source: &str) -> Scenario {
-    Scenario::parse(source, Path::new("test.toml")).unwrap_or_else(|e| panic!("{}", e.explain()))
-}
-
-fn run(source: &str) -> Outcome {
-    execute(&scenario(source), &Options::default(), &NoProgress).unwrap()
-}
-
 /// Transport, priority and extra delay of each entry.
 fn entries(config: &Config) -> Vec<(Transport, u8, ExtraDelay)> {
     let of = |spec: &TrafficSpec| match spec {
@@ -115,7 +109,7 @@ fn entries(config: &Config) -> Vec<(Transport, u8, ExtraDelay)> {
 #[test]
 fn a_window_law_makes_flows_tcp_unless_they_say_otherwise() {
     use Transport::{Roce, Tcp};
-    let scenario = scenario(SCENARIO);
+    let scenario = parsed(SCENARIO);
     let [dctcp, mixed] = scenario.runs() else {
         panic!("two schemes")
     };
@@ -138,7 +132,7 @@ fn a_window_law_makes_flows_tcp_unless_they_say_otherwise() {
 
 #[test]
 fn laws_take_the_keys_of_tcp_and_their_own() {
-    let scenario = scenario(SCENARIO);
+    let scenario = parsed(SCENARIO);
     let [dctcp, mixed] = scenario.runs() else {
         panic!("two schemes")
     };
@@ -170,7 +164,7 @@ fn laws_take_the_keys_of_tcp_and_their_own() {
 /// Differences of the ECN♯ authors' simulator.
 #[test]
 fn growth_queue_and_end_of_connections_are_keys() {
-    let tcp = |source: &str| scenario(source).runs()[0].config.host.tcp.clone();
+    let tcp = |source: &str| parsed(source).runs()[0].config.host.tcp.clone();
     let own = tcp(SCENARIO);
     assert_eq!((own.qdisc, own.fin), (Qdisc::Fq, false));
     let keys = "[tcp]\ngrow_only_if_limiting = false\nqdisc = \"pfifo\"\nfin = true";
@@ -281,7 +275,7 @@ fn an_entry_is_tcp_in_the_schemes_that_take_part() {
             schemes = 'PFC'"
         )
     };
-    let scenario = scenario(&text("schemes = 'both'"));
+    let scenario = parsed(&text("schemes = 'both'"));
     let [pfc, both] = scenario.runs() else {
         panic!("two schemes")
     };
@@ -352,7 +346,7 @@ fn an_entry_may_have_a_law_of_its_own() {
         to = 'H1'
         priority = 2
         tcp = 'cubic'";
-    let scenario = scenario(text);
+    let scenario = parsed(text);
     let default = congestion_control::Config::Cubic(Default::default());
     for (run, of_first) in scenario.runs().iter().zip(["roce", "cubic", "dctcp"]) {
         let scheme = &run.config.scheme;

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use arrow_array::Array as _;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+use crate::small::{self, fcts_and_trimmed};
 
 const NETWORK: &str = r#"
 duration = "10ms"
@@ -46,15 +47,7 @@ window = "400KB"
 /// FCTs in ns in order, and packets trimmed.
 fn run(more: &str) -> (Vec<f64>, u64) {
     let source = format!("{NETWORK}{more}");
-    let scenario = Scenario::parse(&source, Path::new("test.toml"))
-        .unwrap_or_else(|error| panic!("{}", error.explain()));
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
-    let fcts = outcome.tables.flows["fct_ns"].as_primitive::<Float64Type>();
-    assert_eq!(fcts.null_count(), 0);
-    let mut fcts = fcts.values().to_vec();
-    fcts.sort_by(f64::total_cmp);
-    let trimmed = outcome.tables.runs["trimmed_packets"].as_primitive::<UInt64Type>();
-    (fcts, trimmed.value(0))
+    fcts_and_trimmed(&small::run(&source))
 }
 
 /// 176,199.5 ns at the sender, less the 6,030.7 ns of the last ACK.

@@ -1,17 +1,16 @@
 //! The note on jobs whose blocks differ in size, so that no step repeats the one before.
 
-use std::path::Path;
-
 use unpause_results::warnings::unequal_blocks::{MANY, of_run};
-use unpause_scenario::Scenario;
 use unpause_sim::config::Skipping;
+
+use crate::small::parsed;
 
 fn notes(job: &str, hops: u64, skipping: Skipping) -> Vec<String> {
     let text = format!(
         "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 8\nrate = \"100Gbps\"\n\
          delay = \"1us\"\n[[scheme]]\nname = \"PFC\"\n[[job]]\nname = \"J\"\nranks = 8\n{job}"
     );
-    let scenario = Scenario::parse(&text, Path::new("job.toml")).expect("it is sound");
+    let scenario = parsed(&text);
     let mut run = scenario.runs()[0].clone();
     run.config.skipping = skipping;
     let found = of_run(&run, hops).into_iter();

@@ -1,10 +1,8 @@
 //! A result says what its reader should know: drops, silence, and what to do about them.
 
-use std::path::Path;
+use unpause_scenario::{Scenario, Summary};
 
-use unpause_scenario::{NoProgress, Options, Scenario, Summary, execute};
-
-use crate::small::{messages, run};
+use crate::small::{messages, parsed, run};
 
 const SCENARIO: &str = r#"
 duration = "2ms"
@@ -111,8 +109,7 @@ fn an_equilibrium_above_xoff_is_warned_of_before_and_after_the_run() {
             )
             .replace("Q_EQ", q_eq)
     };
-    let scenario = Scenario::parse(&source("100KB"), Path::new("test.toml"));
-    let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+    let scenario = parsed(&source("100KB"));
     let expected =
         "PAUSE acts before QCN: its equilibrium q_eq is 100 KB, XOFF of the same buffer 100 KB";
     let of_input = |scenario: &Scenario| -> Vec<String> {
@@ -125,7 +122,7 @@ fn an_equilibrium_above_xoff_is_warned_of_before_and_after_the_run() {
     assert_eq!(before, [overflow, expected]);
     let after = messages(&run(&source("100KB")));
     assert!(after.contains(&format!("input: {expected}")), "{after:?}");
-    let small = Scenario::parse(&source("60KB"), Path::new("test.toml")).unwrap();
+    let small = parsed(&source("60KB"));
     let of_small = of_input(&small);
     // 40 Gb/s over 5 us need more than 50 KB above XOFF.
     assert_eq!(of_small, [overflow]);
@@ -236,9 +233,7 @@ to = ["H2", "H3"]
 /// Messages and hints about storms with these keys of the watchdog.
 fn storms(keys: &str) -> Vec<String> {
     let file = STORM.replace("WATCHDOG", keys);
-    let scenario = Scenario::parse(&file, Path::new("mine.toml"))
-        .unwrap_or_else(|it| panic!("{}", it.explain()));
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+    let outcome = run(&file);
     let of_kind = outcome.warnings.iter().filter(|it| it.kind == "pfc-storm");
     assert!(of_kind.clone().all(|it| it.note));
     of_kind

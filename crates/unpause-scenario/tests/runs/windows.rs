@@ -1,7 +1,5 @@
 //! Swift and CUBIC in scenarios: their keys, their defaults, and that they run.
 
-use std::path::Path;
-
 use arrow_array::Array as _;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -9,7 +7,9 @@ use unpause_protocols::congestion_control::swift::Packets;
 use unpause_protocols::congestion_control::{Config, cubic, swift};
 use unpause_protocols::congestion_point;
 use unpause_protocols::units::{Fraction, Time};
-use unpause_scenario::{NoProgress, Options, Scenario, execute};
+use unpause_scenario::{NoProgress, Options, execute};
+
+use crate::small::{parsed, refusal};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -47,13 +47,9 @@ to = "H0"
 record = true
 "#;
 
-fn scenario(text: &str) -> Result<Scenario, String> {
-    Scenario::parse(text, Path::new("test.toml")).map_err(|error| error.explain())
-}
-
 #[test]
 fn keys_set_the_parameters_and_the_topology_the_target() {
-    let scenario = scenario(SCENARIO).unwrap();
+    let scenario = parsed(SCENARIO);
     let laws = |run: usize| {
         let scheme = &scenario.runs()[run].config.scheme;
         (&scheme.roce, &scheme.tcp)
@@ -95,7 +91,7 @@ fn drops_by_chance_are_those_of_the_table() {
         "congestion_control = \"cubic\"\ncubic = { drop_probability = \"1%\" }\n",
     );
     let point = |text: &str| {
-        let scenario = scenario(text).unwrap();
+        let scenario = parsed(text);
         scenario.runs()[2].config.scheme.congestion_point.clone()
     };
     assert_eq!(point(SCENARIO), congestion_point::Config::None);
@@ -124,14 +120,14 @@ fn values_that_cannot_be_are_explained() {
             "`beta` is invalid: more than 1",
         ),
     ] {
-        let said = scenario(&SCENARIO.replace(from, to)).unwrap_err();
+        let said = refusal(&SCENARIO.replace(from, to));
         assert!(said.contains(why), "{said}");
     }
 }
 
 #[test]
 fn a_window_of_roce_stands_beside_its_rate_in_the_tables() {
-    let scenario = scenario(SCENARIO).unwrap();
+    let scenario = parsed(SCENARIO);
     let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
     let series = &outcome.tables.flow_series;
     let column = |name| series.column_by_name(name).unwrap();

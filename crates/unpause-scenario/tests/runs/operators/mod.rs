@@ -5,20 +5,11 @@ mod nics;
 mod overrides;
 mod sonic;
 
-use std::path::Path;
-
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, UInt64Type};
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+use unpause_scenario::Outcome;
 
-fn parse(source: &str) -> Result<Scenario, String> {
-    Scenario::parse(source, Path::new("test.toml")).map_err(|error| error.explain().to_string())
-}
-
-fn run(source: &str) -> Outcome {
-    let scenario = parse(source).unwrap_or_else(|error| panic!("{error}"));
-    execute(&scenario, &Options::default(), &NoProgress).unwrap()
-}
+use crate::small::{parse, parsed, run};
 
 /// The sum of a column of `ports` over rows whose `node` and `peer` are these.
 fn sum(outcome: &Outcome, column: &str, (node, peer): (&str, &str)) -> u64 {
@@ -166,7 +157,7 @@ fn names_of_nics_say_the_same_as_those_of_the_paper() {
             "{STAR}congestion_control = \"dcqcn\"\n[scheme.dcqcn]\nkmin = \"150KB\"\nkmax = \"1500KB\"\npmax = 1\n{keys}\n\
              [[traffic]]\nname = \"f\"\nkind = \"flow\"\nfrom = \"H1..H2\"\nto = \"H0\"\n"
         );
-        let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = parsed(&source);
         let runs = scenario.runs();
         format!("{:?}", runs[0].config.scheme)
     };

@@ -5,7 +5,8 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use unpause_scenario::Outcome;
 
-use crate::operators::{fct_ns, parse, run, sum, text_of};
+use crate::operators::{fct_ns, sum, text_of};
+use crate::small::{parse, run};
 
 /// Two hosts with two NICs each.
 const TWO_NICS: &str = r#"

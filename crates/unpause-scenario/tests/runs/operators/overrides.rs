@@ -4,7 +4,8 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::{UInt8Type, UInt64Type};
 use unpause_scenario::Outcome;
 
-use crate::operators::{INCAST, fct_ns, parse, run, sum, text_of};
+use crate::operators::{INCAST, fct_ns, sum, text_of};
+use crate::small::{parse, run};
 
 /// Three hosts of a switch; two send to the third in a lossy priority, as datagrams, which nobody repairs.
 const LOSSY: &str = r#"
@@ -282,9 +283,10 @@ fn mistakes_are_named() {
         ),
         ("", "`headroom` without PFC"),
     ] {
-        let base = match more.is_empty() {
-            true => LOSSY.replace("lossless = [3]", "lossless = []"),
-            false => LOSSY.to_owned(),
+        let base = if more.is_empty() {
+            LOSSY.replace("lossless = [3]", "lossless = []")
+        } else {
+            LOSSY.to_owned()
         };
         let source = format!("{base}{PFC}{more}[[override]]\nheadroom = \"10KB\"\n");
         let error = parse(&source).expect_err(said);

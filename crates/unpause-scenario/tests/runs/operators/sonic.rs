@@ -4,7 +4,8 @@ use std::path::Path;
 
 use unpause_sonic::{ConfigDb, Imported};
 
-use crate::operators::{fct_ns, run, sum};
+use crate::operators::{fct_ns, sum};
+use crate::small::run;
 
 const FILES: [(&str, &str); 3] = [
     (
