@@ -84,8 +84,9 @@ LIMITED := $(if $(shell command -v timeout),timeout --kill-after=30 $(TEST_LIMIT
 test-rust:
 	$(LIMITED) cargo test --workspace --exclude unpause-python
 
+# A file of tests is one process's, so that they share what they have simulated.
 test-python: $(VENV)/.installed
-	$(LIMITED) $(BIN)/python -m pytest
+	$(LIMITED) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 # Everything that there is, the slowest last; nothing of it is skipped after install-all.
 test-all: install-all
@@ -283,7 +284,7 @@ fuzz: fuzz-build
 	done
 
 fuzz-ci:
-	$(MAKE) fuzz FUZZ_SECONDS=8 FUZZ_BUILD= FUZZ_BIN=target/debug/examples
+	$(MAKE) fuzz FUZZ_SECONDS=4 FUZZ_BUILD= FUZZ_BIN=target/debug/examples
 
 fuzz-build:
 	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/unpause-fuzz/rustc.sh \

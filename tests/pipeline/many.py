@@ -24,11 +24,20 @@ DRAWN = 10
 _SEEDS_AT_A_TIME = 50
 
 
+#: The build of `make test-rust`, whose dependencies this one shares.
+_OF_TESTS = ["--workspace", "--exclude", "unpause-python", "--test", "seeds", "--no-run"]
+
+
 def written(seed: int, count: int, directory: Path, profile: str) -> None:
     """Has vopr write its scenarios into `directory`."""
-    cargo = ["cargo", "run", "--quiet", "--package", "unpause-vopr", "--profile", profile, "--"]
+    builds = {
+        "debug": ["test", *_OF_TESTS],
+        "release": ["build", "--release", "-p", "unpause-vopr"],
+    }
+    subprocess.run(["cargo", *builds[profile], "--quiet"], cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     wanted = ["write", "--seed", str(seed), "--count", str(count), "--output", str(directory)]
-    subprocess.run([*cargo, *wanted], cwd=ROOT, check=True)
+    subprocess.run([target / profile / "unpause-vopr", *wanted], cwd=ROOT, check=True)
 
 
 def of_random(seed: int, directory: Path, drawn: int) -> tuple[str, list[str]]:

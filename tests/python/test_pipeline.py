@@ -30,10 +30,10 @@ def test_planted_causes_are_named() -> None:
 
 def test_nothing_wrong_is_said_of_random_scenarios() -> None:
     became: Counter[str] = Counter()
-    for seed, what, problems in randoms(21_300, 200, JOBS, 20, "dev"):
+    for seed, what, problems in randoms(21_300, 100, JOBS, 20, "debug"):
         became[what] += 1
         assert not problems, f"seed {seed}: {what}: {problems}"
-    assert became["told of PAUSE"] >= 10, became
+    assert became["told of PAUSE"] >= 5, became
 
 
 def test_a_wrong_story_is_noticed() -> None:
