@@ -114,7 +114,8 @@ fn property(key: &Key, path: &str) -> Value {
     };
     let default = default(key);
     if !key.description.starts_with("[below]") {
-        value["description"] = json!(plain(key.description) + &told(key, default.is_some()));
+        value["description"] =
+            json!(plain(key.description) + &default_words(key, default.is_some()));
     }
     if let Some(default) = default {
         value["default"] = default;
@@ -136,8 +137,8 @@ fn default(key: &Key) -> Option<Value> {
     }
 }
 
-/// What is said of the default of a key beside its value.
-fn told(key: &Key, has_value: bool) -> String {
+/// Words about the default of a key beside its value.
+fn default_words(key: &Key, has_value: bool) -> String {
     let words = match &key.default {
         KeyDefault::Words(words) if !has_value && *words != "-" && !key.is_required() => {
             plain(words)

@@ -1,4 +1,4 @@
-//! What can go wrong, with the place in the file where there is one.
+//! Errors, with their place in the file where there is one.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error("cannot {action} {}: {reason}", path.display())]
     Io {
-        /// What was tried: "read", "write".
+        /// The attempt: "read", "write".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
@@ -30,9 +30,9 @@ pub enum Error {
     /// A mistake that has no place in a file.
     #[error("{message}")]
     Other {
-        /// What is wrong.
+        /// The mistake.
         message: String,
-        /// What to do.
+        /// The remedy.
         help: Option<String>,
     },
     /// A run that needs more memory or disk than there is.
@@ -79,7 +79,7 @@ impl Error {
         Some((error.source_code.name().to_owned(), line, column))
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn help_text(&self) -> Option<&str> {
         match self {
             Self::Source(error) => error.help.as_deref(),
@@ -123,11 +123,11 @@ impl Diagnostic for Error {
 /// A mistake on its way to an [`Error`]: it does not know its file yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// What is wrong, in one line.
+    /// The mistake, in one line.
     pub message: String,
     /// Places in the text, with a label each; the first is where the mistake is.
     pub labels: Vec<(Range<usize>, String)>,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
     /// Name and text of the file, if it is not the scenario.
     pub file: Option<(String, Arc<str>)>,
@@ -223,7 +223,7 @@ fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     (line, 1 + before[line_start..].chars().count())
 }
 
-/// What the TOML reader says where a list of names has no room for a number, a list or a table.
+/// The message of the TOML reader about a number, a list or a table among names.
 const NO_NAME: &str = "wanted string or table";
 
 /// Turns an error of the TOML reader into ours. `more_keys` are valid where it happened, beyond
@@ -311,7 +311,7 @@ fn in_list(text: &str) -> String {
     }
 }
 
-/// What to do about a number in quotes.
+/// The remedy for a number in quotes.
 fn number_in(text: Option<&str>) -> Option<String> {
     let number = text?.trim_matches('"');
     let is_number = number.parse::<f64>().is_ok_and(f64::is_finite);

@@ -19,7 +19,7 @@ pub const HELP_MARK: char = '\u{1f}';
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct QuantityError {
-    /// What is wrong, with the text found.
+    /// The mistake, with the text that has it.
     pub message: String,
     /// How to write it.
     pub help: String,
@@ -111,7 +111,7 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     parse(text, &SIZE)
 }
 
-/// What texts of a kind of keys look like, `time`, `rate` or `size`, as a regular expression.
+/// The regular expression of the texts of a kind of keys: `time`, `rate` or `size`.
 pub fn pattern(kind: &str) -> String {
     let kind = match kind {
         "time" => &DURATION,
@@ -379,7 +379,7 @@ impl<'de> Deserialize<'de> for Ratio {
     }
 }
 
-/// What a value of the file stands for in Rust, where it may also be left out.
+/// The Rust value of a value of the file that may also be left out.
 macro_rules! stands_for {
     ($($Written:ty: $Value:ty;)+) => {
         $(

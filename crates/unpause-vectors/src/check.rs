@@ -227,7 +227,12 @@ impl Program {
                 Err(error) => Err(format!("no JSON: {error}")),
             },
         };
-        fields.map_err(|why| format!("its answer `{}` is not understood: {why}", shown(&answered)))
+        fields.map_err(|why| {
+            format!(
+                "its answer `{}` is not understood: {why}",
+                shortened(&answered)
+            )
+        })
     }
 
     /// `what`, and how the program ended, if it has.
@@ -271,7 +276,7 @@ fn said(status: ExitStatus) -> String {
         .map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
 }
 
-fn shown(text: &str) -> String {
+fn shortened(text: &str) -> String {
     text.chars().take(200).collect()
 }
 

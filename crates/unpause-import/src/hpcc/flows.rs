@@ -181,7 +181,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
                 }
                 error
             }
-            None => row.place.error(row.shown(), FLOW),
+            None => row.place.error(row.quoted(), FLOW),
         };
         match self.rewrap(&row, WORDS, left)? {
             true => self.next(String::new),
@@ -224,7 +224,7 @@ impl Row<'_> {
             [src, dst, pg, dport, bytes, start, stop] => {
                 (src, dst, pg, Some(dport), bytes, start, Some(stop))
             }
-            _ => return Err(self.place.error(self.shown(), FLOW)),
+            _ => return Err(self.place.error(self.quoted(), FLOW)),
         };
         let (src, dst) = (self.host(src, topology)?, self.host(dst, topology)?);
         let priority = self.number(pg, "a priority from 0 to 7")?;

@@ -80,7 +80,7 @@ impl Header {
                 }
                 (Kind::Reverie, nodes, switches, None, links)
             }
-            _ => return Err(row.place.error(row.shown(), EXPECTED)),
+            _ => return Err(row.place.error(row.quoted(), EXPECTED)),
         };
         let more = more.map(|more| row.number(more, SWITCHES));
         let mut header = Self::counting(row, kind, (nodes, links))?;

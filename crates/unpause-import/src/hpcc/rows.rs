@@ -175,11 +175,11 @@ impl<'a> Row<'a> {
         let columns = self.words();
         columns
             .try_into()
-            .map_err(|_| self.place.error(self.shown(), expected))
+            .map_err(|_| self.place.error(self.quoted(), expected))
     }
 
     /// The text of the row, and its number of columns.
-    pub fn shown(&self) -> String {
+    pub fn quoted(&self) -> String {
         format!("`{}` ({} columns)", self.text.trim(), self.width())
     }
 
@@ -191,7 +191,7 @@ impl<'a> Row<'a> {
     /// format.
     pub fn unlike(&self, (line, columns): (usize, usize)) -> FileError {
         let expected = format!("{columns} columns, as in line {line}");
-        self.place.error(self.shown(), expected)
+        self.place.error(self.quoted(), expected)
     }
 
     pub fn at_most(&self, word: &str, most: u64, what: &str) -> Result<(), FileError> {

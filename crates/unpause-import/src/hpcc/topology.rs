@@ -108,7 +108,7 @@ fn header_words<'a>(
     let is_whole = match first.width() {
         3 => return Ok(first),
         1 | 2 if is_numbers => {
-            let refused = first.place.error(first.shown(), HEADER);
+            let refused = first.place.error(first.quoted(), HEADER);
             return match rows.rewrap(&first, 3, 1)? {
                 true => rows.next(String::new),
                 false => Err(refused),
@@ -150,7 +150,7 @@ fn kinds<'a>(
         }
         if header.kind == Kind::SimAi && row.is_link() {
             let expected = format!("{missing} more ids of switches");
-            return Err(row.place.error(row.shown(), expected));
+            return Err(row.place.error(row.quoted(), expected));
         }
         for (index, text) in row.words().into_iter().enumerate() {
             let expected = || format!("{} different ids of switches", header.switches);
@@ -193,7 +193,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         if row.width() == LINK_WORDS {
             return Ok(Some(row));
         }
-        let refused = row.place.error(row.shown(), row.expected());
+        let refused = row.place.error(row.quoted(), row.expected());
         match self.rewrap(&row, LINK_WORDS, links - index)? {
             true => self.try_next(),
             false => Err(refused),

@@ -48,7 +48,11 @@ impl<'a> Finder<'a> {
             let found = format!("{key} {named}, which does not exist");
             return Err(place.error(found, "a file: name it as it is on this machine"));
         }
-        let tried: Vec<String> = self.folders.iter().map(|folder| shown(folder)).collect();
+        let tried: Vec<String> = self
+            .folders
+            .iter()
+            .map(|folder| path_text(folder))
+            .collect();
         let help = match self.base {
             None => "; --base DIR names the folder in which the simulator is started",
             Some(_) => "",
@@ -61,7 +65,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-fn shown(folder: &Path) -> String {
+fn path_text(folder: &Path) -> String {
     match folder.as_os_str().is_empty() {
         true => ".".into(),
         false => folder.display().to_string(),

@@ -36,7 +36,7 @@ pub(crate) fn parse(source: &str) -> Checked<Table<'_>> {
     })
 }
 
-/// What is wrong with `[traffic]` in a file that has `[[traffic]]` as well, of which the reader says "duplicate key".
+/// The mistake of `[traffic]` in a file that has `[[traffic]]` as well, where the reader says "duplicate key".
 fn mixed_brackets(source: &str, error: &toml::de::Error) -> Option<Box<Problem>> {
     let span = error
         .span()

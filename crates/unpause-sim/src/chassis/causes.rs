@@ -14,14 +14,14 @@ use crate::fabric::{NodeId, PortId};
 use crate::outcome::causes::{CauseRecord, Held, Holder, Taken};
 use crate::plan::Plan;
 
-/// What an ingress had counted when it went to XOFF.
+/// Packets that an ingress had counted when it went to XOFF.
 #[derive(Clone, Copy, Debug)]
 pub enum Counted<'a> {
-    /// What is in egress queues, and a packet that is about to join that of the port.
+    /// Those in egress queues, and a packet that is about to join the queue of the port.
     Queues(Option<(&'a Packet, PortId)>),
-    /// What it has in the queue of this port, which a packet that came in by another is about to join.
+    /// Its own in the queue of this port, which a packet that came in by another is about to join.
     Queue(PortId, Option<(&'a Packet, PortId)>),
-    /// What is on its way to egress queues, and a packet that is going to that of the port.
+    /// Those on their way to egress queues, and a packet that goes to the queue of the port.
     Before(Option<(&'a Packet, PortId)>),
 }
 
@@ -96,7 +96,7 @@ impl<'a, 'p, M: Model> Inspection<'a, 'p, M> {
         }
     }
 
-    /// What holds the bytes of an ingress now, most first.
+    /// Holders of the bytes of an ingress now, the largest first.
     pub fn holders(&mut self, (from, class): (PortId, u8), counted: Counted<'_>) -> Vec<Holder> {
         let ports = 0..self.outputs.ports.len() as PortId;
         let mut before = Vec::new();
@@ -135,7 +135,7 @@ impl<'a, 'p, M: Model> Inspection<'a, 'p, M> {
         found
     }
 
-    /// What is in egress queue `index`, with a packet that is about to join it.
+    /// Content of egress queue `index`, with a packet that is about to join it.
     fn parts(&mut self, index: usize, joining: Option<(&Packet, PortId)>) -> &[Part] {
         let mirror = self.causes.look(index, &self.outputs.queues[index].packets);
         if let Some((packet, ingress)) = joining {
@@ -148,7 +148,7 @@ impl<'a, 'p, M: Model> Inspection<'a, 'p, M> {
         mirror.parts()
     }
 
-    /// What egress `to` holds of an ingress, if anything; `before` is what each ingress counts that is not in an egress
+    /// Bytes of an ingress that egress `to` holds, if any; `before` are those that each ingress counts that are not in an egress
     /// queue yet.
     fn holder(
         &mut self,
@@ -274,7 +274,7 @@ impl<'a, 'p, M: Model> Inspection<'a, 'p, M> {
         Some((Taken { port, share }, holder))
     }
 
-    /// What is in egress queue `index` of `port`, none of it of the ingress that is asked about.
+    /// Egress queue `index` of `port` as a holder, with no bytes of the ingress in question.
     fn taker(&mut self, (port, index): (PortId, usize)) -> Holder {
         let parts = self.parts(index, None);
         let mut held = Held::default();

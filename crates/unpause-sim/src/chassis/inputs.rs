@@ -23,10 +23,10 @@ use crate::plan::Plan;
 /// a culprit by [`Inputs::selection`] and sends the CNM that [`Inputs::accuse`] makes.
 #[derive(Debug, Show)]
 pub struct Inputs<S: PauseSource> {
-    /// What each holds.
+    /// The ingress of each port and class.
     #[show(nested)]
     pub ingress: Vec<Ingress<S>>,
-    /// What has happened there.
+    /// Totals of each.
     #[show(nested)]
     pub totals: Vec<IngressTotals>,
     /// Congestion points; none if the scheme has none at inputs.

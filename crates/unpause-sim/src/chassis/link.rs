@@ -1,7 +1,7 @@
-//! What the link of a port does to its switch: it fails and returns between two windows, its peer retries, and credits hold
+//! Events of a port's link: it fails and returns between two windows, its peer retries, and credits hold
 //! packets back.
 //!
-//! What waits for a dead port is lost, and so is what routes still send there: its queues let nothing join, which costs a port
+//! Packets that wait for a dead port are lost, and so are those that routes still send there: its queues let nothing join, which costs a port
 //! that works nothing. PFC restarts at both ends of a link of which either direction fails or returns: an XOFF that no XON would
 //! follow is forgotten, and who can still send repeats the XOFF that it means.
 //!

@@ -40,13 +40,13 @@ pub struct Outputs {
     /// Ports that become free.
     #[show(nested)]
     pub ready: Ready,
-    /// What PINT keeps of each port; none without it.
+    /// PINT's meter of each port; none without PINT.
     #[show(refuse_if = !meters.is_empty())]
     pub meters: Vec<Meter>,
     /// By port; none where the most urgent class always goes first.
     #[show(refuse_if = !schedulers.is_empty())]
     pub schedulers: Vec<Scheduler>,
-    /// What keeps ports and queues below a rate, if anything does.
+    /// Shapers of ports and queues, if there are any.
     #[show(refuse_if = shapers.is_some())]
     pub shapers: Option<Box<Shapers>>,
     /// Links have credits or ports shapers: what leaves is looked at.
@@ -271,7 +271,7 @@ impl Outputs {
         egress.congestion_point.on_pause(now);
     }
 
-    /// What in-band telemetry says of a port that a packet leaves by.
+    /// The record of in-band telemetry of a port that a packet leaves by.
     pub fn hop(&self, now: Time, port: PortId) -> Hop {
         Hop {
             time: now,

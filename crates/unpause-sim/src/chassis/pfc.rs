@@ -1,4 +1,4 @@
-//! What a switch knows of PFC beside the state of each ingress and egress.
+//! PFC state of a switch beside that of each ingress and egress.
 
 use unpause_protocols::state_visitor::Show;
 

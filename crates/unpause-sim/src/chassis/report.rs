@@ -1,4 +1,4 @@
-//! What a switch reports: its totals at the end of a run, and queues that are blocked.
+//! Reports of a switch: its totals at the end of a run, and queues that are blocked.
 
 use unpause_protocols::units::Time;
 

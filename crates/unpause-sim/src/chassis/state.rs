@@ -1,4 +1,4 @@
-//! What every switch has, and what a model adds to it.
+//! The state of every switch, and the interface of a switch model.
 
 use std::fmt::Debug;
 
@@ -56,7 +56,7 @@ pub struct Chassis<M: Model> {
     /// Ports and egress queues.
     #[show(nested)]
     pub outputs: Outputs,
-    /// What ingress ports hold.
+    /// Its ingress ports.
     #[show(nested)]
     pub inputs: Inputs<M::PauseSource>,
     /// Timers of its own, of links, and of the model.
@@ -74,13 +74,13 @@ pub struct Chassis<M: Model> {
     /// Samples of its ports.
     #[show(nested)]
     pub(super) sampler: Sampler,
-    /// What it keeps to say why it sent PAUSE, if that is asked for.
+    /// The record of why it sent PAUSE, if the run asks for it.
     #[show(refuse_if = causes.is_some())]
     pub(super) causes: Option<Box<Recorder>>,
     /// The node's random stream.
     #[show(by = rng::show(rng, visitor))]
     pub rng: Xoshiro256PlusPlus,
-    /// What differs.
+    /// Its model.
     #[show(nested)]
     pub model: M,
 }
@@ -105,7 +105,7 @@ pub enum Coming<'a> {
     Here(&'a Packet),
 }
 
-/// What differs from one switch model to another: how packets get from ingress ports to egress queues.
+/// A switch model: how packets get from ingress ports to egress queues.
 ///
 /// A method that may send, receives the whole switch; the model itself is its field `model`. About a packet the chassis calls:
 ///

@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use crate::engine::heap::Entry;
 
-/// What a timer of a switch is for: the payload of its entry. The key of the entry says which one it is.
+/// The purpose of a timer of a switch: the payload of its entry. The key of the entry says which one it is.
 ///
 /// Entries are ordered by time, then key, then payload, so these numbers decide the order of simultaneous timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Timer {
         Entry::new(due, key, self as u32)
     }
 
-    /// What the timer with this entry is for.
+    /// The purpose of the timer with this entry.
     pub fn of(entry: Entry) -> Self {
         Self::ALL[entry.payload() as usize]
     }

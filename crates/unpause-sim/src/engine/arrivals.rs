@@ -20,7 +20,7 @@ pub const LONGEST_WINDOW: Time = Time::from_ps(1 << (u64::BITS - ORDER_BITS));
 const FEW: usize = 20;
 const MOST_BUCKETS: usize = 4096;
 
-/// What reaches one switch within a window: by time; what arrives at one instant, by port. All of it is in flight
+/// Packets that reach one switch within a window, by time, then by port. All of them are in flight
 /// when the window begins. All switches of a shard use one, one after the other: it stays in the cache.
 #[derive(Debug)]
 pub struct Arrivals {
@@ -31,11 +31,11 @@ pub struct Arrivals {
     count: usize,
     /// The same in order.
     keys: Vec<u64>,
-    /// What of a key is the place.
+    /// The bits of a key that are the place.
     place_mask: u32,
     /// By which ports the packets go out, where that is looked up beforehand.
     ways: Vec<PortId>,
-    /// What sorting needs.
+    /// Ends of the buckets while packets are sorted.
     ends: Box<[u32; MOST_BUCKETS]>,
 }
 
@@ -200,7 +200,7 @@ impl Arrivals {
         keys.iter().map(move |key| *key as u32 & mask).zip(ways)
     }
 
-    /// What has been noted for number `at`, if that is a way.
+    /// The egress port of packet number `at`, if it was looked up.
     #[inline(always)]
     pub fn way(&self, at: usize) -> Option<PortId> {
         self.ways.get(at).copied().filter(|to| *to != NO_WAY)

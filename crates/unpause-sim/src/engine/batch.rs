@@ -1,4 +1,4 @@
-//! What one shard sends another between windows.
+//! Packets and flows that one shard sends another between windows.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
@@ -15,7 +15,7 @@ use crate::traffic::FlowSpec;
 pub struct FlowStart {
     /// Flow.
     pub id: u32,
-    /// What it is.
+    /// Its settings.
     pub spec: FlowSpec,
     /// Its place in the receiver's table.
     pub receiver_slot: u32,
@@ -23,7 +23,7 @@ pub struct FlowStart {
     pub number: u32,
 }
 
-/// What one shard sends another between windows.
+/// All that one shard sends another between two windows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Packets, and the ports that they arrive at; those of a port in the order of arrival.

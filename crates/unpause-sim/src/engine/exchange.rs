@@ -6,7 +6,7 @@ use crate::Error;
 use crate::engine::batch::Batch;
 use crate::plan::schedule::NextEvents;
 
-/// What a shard tells all others before a window, or all of them together.
+/// The state of a shard that the others need before a window, or of all shards together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// When there is something to do, what is sent included.
@@ -15,7 +15,7 @@ pub struct Status {
     pub packet_hops: u64,
     /// Values in snapshots that were taken to find what repeats itself.
     pub values: u64,
-    /// What there is to do next, roughly: another number says that it is otherwise.
+    /// A rough digest of the work that comes next: another number means other work.
     pub pattern: u64,
     /// The last step begun, of those after which windows are cut; a new number means a new step.
     pub step: u64,

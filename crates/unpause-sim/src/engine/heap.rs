@@ -28,7 +28,7 @@ impl Entry {
     pub fn key(self) -> u32 {
         (self.0 >> 32) as u32
     }
-    /// What it is about.
+    /// The payload that its owner gave it.
     #[inline]
     pub fn payload(self) -> u32 {
         self.0 as u32

@@ -15,18 +15,18 @@ const MOST_AHEAD: usize = 6;
 /// Room of a pile that has any, at first.
 const FIRST_SIZE: usize = 4;
 
-/// What is in flight to every node.
+/// Packets in flight to every node.
 #[derive(Debug)]
 pub struct Inboxes {
     of: Vec<Inbox>,
-    /// What the switch has taken that ran last. The next one gets this room for its own, so that
-    /// what is written to is what has just been read.
+    /// Packets taken by the switch that ran last. The next switch reuses this memory for its own, so that
+    /// it writes where the processor has just read.
     taken: Vec<Packet>,
     /// The wires into switches that packets are on for many windows.
     far: Vec<FarWires>,
 }
 
-/// What is in flight to a node, by all wires but far ones: those of each port in order of time.
+/// Packets in flight to a node, by all wires but far ones: those of each port in order of time.
 #[derive(Clone, Debug)]
 struct Inbox {
     packets: Vec<Packet>,
@@ -408,7 +408,7 @@ mod tests {
     }
 
     proptest! {
-        /// What has been put on wires, far or not, is taken by time, then by port, and once.
+        /// A packet that was put on a wire, far or not, is taken once, in order of time, then port.
         #[test]
         fn a_switch_takes_what_is_due(
             far in prop::collection::vec(any::<bool>(), PORTS as usize),

@@ -1,4 +1,4 @@
-//! What nodes record while they run; [`crate::run::report`] makes results of it.
+//! Records that nodes make while they run; [`crate::run::report`] turns them into results.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::state_visitor::Show;
@@ -17,13 +17,13 @@ use crate::outcome::results::{
 };
 use crate::traffic::{Ending, Transport};
 
-/// What nodes have recorded.
+/// Records of nodes.
 #[derive(Debug, Default, Serialize, Deserialize, Show)]
 pub struct Log {
     /// Flows completed, or at the end still open.
     #[show(same = flows.len())]
     pub flows: Vec<FlowEnd>,
-    /// What senders had to say at their end.
+    /// Records of senders at their end.
     #[show(same = senders.len())]
     pub senders: Vec<SenderEnd>,
     /// Flows that have waited for others to end, and when they start.
@@ -44,7 +44,7 @@ pub struct Log {
     /// Collective operations of jobs that ranks have ended.
     #[show(same = collectives.len())]
     pub collectives: Collected,
-    /// What jobs have put on links, if that is counted.
+    /// Bytes that jobs have put on links, if they are counted.
     #[show(nested)]
     pub job_links: JobLinks,
     /// Flows of a driven run that have ended since this was last taken.
@@ -57,7 +57,7 @@ pub struct Log {
     /// Why switches sent PAUSE.
     #[show(same = causes.len())]
     pub causes: Vec<CauseRecord>,
-    /// What flows waited for.
+    /// Egresses that flows waited for.
     #[show(same = waits.len())]
     pub waits: Vec<Egress>,
     /// PAUSEs that ran out, if it is recorded why switches sent PAUSE.
@@ -87,7 +87,7 @@ pub struct Log {
     /// Packets lost to links that are down and routes that lead nowhere.
     #[show(nested)]
     pub losses: Losses,
-    /// What PFC watchdogs have found.
+    /// Storms that PFC watchdogs have detected.
     #[show(same = storms.len())]
     pub storms: Vec<StormRecord>,
     /// Sums over nodes.
@@ -204,7 +204,7 @@ pub struct FlowEnd {
     pub dst: NodeId,
     /// Entropy of ECMP.
     pub source_port: u16,
-    /// What flow files call so.
+    /// The destination port of flow files.
     pub destination_port: u16,
     /// Priority.
     pub priority: u8,
@@ -216,7 +216,7 @@ pub struct FlowEnd {
     pub fct: Option<Time>,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
-    /// What carried it.
+    /// Its transport.
     pub transport: Transport,
     /// Delay at its receiving host.
     pub extra_delay: Time,
@@ -241,7 +241,7 @@ pub struct SenderEnd {
     pub notifications: u64,
     /// When all was acknowledged, if that is recorded.
     pub acknowledged: Option<Time>,
-    /// What it waited for at the end of the run, if it had for long.
+    /// The obstacle it had waited for, if it had for long at the end of the run.
     pub stuck: Option<Stuck>,
 }
 

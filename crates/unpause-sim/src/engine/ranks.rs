@@ -33,12 +33,12 @@ pub trait Ranks: Sync {
     fn exchange(&self, buffers: &mut [Vec<u8>]);
 }
 
-/// What a message begins with; sections for shards follow.
+/// The head of a message; sections for shards follow.
 #[derive(Serialize, Deserialize)]
 struct Header {
     /// Of the rank; `None` if its watcher has ended the run.
     status: Option<Status>,
-    /// What it has sampled since its last message, to rank 0.
+    /// Samples since its last message, for rank 0.
     samples: Vec<PortSample>,
     /// How many sections there are.
     sections: u32,
@@ -110,7 +110,7 @@ impl PacketBytes {
     }
 }
 
-/// What the threads of a rank share.
+/// The exchange that the threads of a rank share.
 pub struct RankExchange<'r> {
     ranks: &'r dyn Ranks,
     /// Between the threads of this rank.
@@ -123,11 +123,11 @@ pub struct RankExchange<'r> {
     out: Vec<Vec<Mutex<Batch>>>,
     /// For each thread, from other ranks. Written between the two, read after.
     came: Vec<Mutex<Batch>>,
-    /// What ranks agreed on: how they are together, or the end.
+    /// The agreement of the ranks: their common status, or the end.
     agreed: Mutex<Result<Status, Error>>,
     /// Where samples of all ranks go.
     sink: Option<&'r Samples<'r>>,
-    /// What this rank has sampled since its last message.
+    /// Samples of this rank since its last message.
     sampled: Mutex<Option<Vec<PortSample>>>,
 }
 

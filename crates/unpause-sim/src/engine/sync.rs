@@ -1,4 +1,4 @@
-//! What threads share things by: the standard library's, or loom's where it explores all their
+//! Locks and atomic numbers: those of the standard library, or loom's where it explores all their
 //! interleavings (`make loom`).
 
 #[cfg(loom)]

@@ -9,7 +9,7 @@ use crate::engine::exchange::{Exchange, Status};
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use crate::plan::schedule::{BOTH, NextEvents};
 
-/// What the threads of a run share. Threads and rounds are numbered from 0.
+/// The exchange that the threads of a run share. Threads and rounds are numbered from 0.
 pub struct ThreadExchange {
     barrier: Barrier,
     /// One is written in a round while the other, written in the round before, is read.

@@ -66,7 +66,7 @@ pub struct Window<'w, 'p> {
     pub(crate) start: Time,
     /// When it ends: events before this are to be executed.
     pub end: Time,
-    /// What every node reads.
+    /// The plan of the run, which every node reads.
     pub plan: &'w Plan<'p>,
     /// Ports of all nodes.
     pub ports: &'w Ports,
@@ -74,21 +74,21 @@ pub struct Window<'w, 'p> {
     pub routing: &'w Routing,
     /// How many changes of links and routes there have been.
     pub(crate) changes: u32,
-    /// What is in flight; a node reads only its own.
+    /// Packets in flight; a node reads only its own.
     pub inboxes: &'w mut Inboxes,
     /// Nodes prefetch what they will touch.
     pub(crate) prefetches: bool,
-    /// What reaches a switch.
+    /// Packets that reach a switch.
     pub(crate) arrivals: &'w mut Arrivals,
     /// When nodes are to be woken.
     pub(crate) calendar: &'w mut Calendar,
-    /// What goes to other shards.
+    /// Packets to other shards.
     pub(crate) outgoing: Outgoing<'w>,
-    /// What is recorded.
+    /// Records of the run.
     pub log: &'w mut Log,
-    /// What switches have written into packets.
+    /// Telemetry that switches have written into packets.
     pub telemetry: &'w mut Telemetry,
-    /// What is kept of wires that lose frames, have credits or send again.
+    /// State of wires that lose frames, have credits or send again.
     pub(crate) wires: &'w mut Wires,
 }
 

@@ -12,7 +12,7 @@ use crate::fabric::packet::{Kind, Packet};
 use crate::fabric::ports::Transmitter;
 use crate::outcome::results::Queued;
 
-/// What every packet that leaves by it touches. It is shown with `flag` of whoever has it.
+/// The end of a link that every departing packet touches. It is shown with its owner's `flag`.
 #[derive(Clone, Debug, Show)]
 #[show(pub fn show(flag: bool))]
 pub struct End {
@@ -36,7 +36,7 @@ pub struct End {
     pub xon: u8,
 }
 
-/// What follows from a PFC frame or the end of a pause time.
+/// The effect of a PFC frame or of the end of a pause time.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
     /// Whether the class has been paused or resumed.

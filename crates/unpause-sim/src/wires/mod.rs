@@ -1,4 +1,4 @@
-//! What is kept of both ends of a link, beside its nodes: credits, frames that may have to be sent again, and errors. The port
+//! State of both ends of a link, beside its nodes: credits, frames that may have to be sent again, and errors. The port
 //! that transmits knows what the far end does with a frame, and runs ahead by the time that frames take.
 
 pub mod credits;
@@ -13,7 +13,7 @@ use credits::LinkCredits;
 use errors::ErringWires;
 use retry::LinkRetries;
 
-/// What is kept of the links of a shard's nodes. Most runs use none of it.
+/// State of the links of a shard's nodes. Most runs use none of it.
 #[derive(Debug, Show)]
 pub struct Wires {
     /// Wires on which frames are lost to errors.

@@ -27,7 +27,7 @@ pub struct LinkRetries {
     pub wakes: Vec<(Time, PortId)>,
 }
 
-/// What a port has sent.
+/// Frames that a port has sent.
 #[derive(Debug, Default)]
 pub struct Sent {
     /// Frames that are delivered, with their times of arrival.

@@ -112,7 +112,7 @@ fn matched(
             let count = nodes.len();
             let expected = format!(
                 "as many collectives of {} at rank {rank}, which has {count}",
-                shown(&name)
+                group_text(&name)
             );
             return Err(trace.error(*more as usize, found, expected));
         }
@@ -125,7 +125,7 @@ fn matched(
                 let expected = format!(
                     "{}, which {} has next in node {} of rank {most}",
                     asked.show(),
-                    shown(&name),
+                    group_text(&name),
                     id(model, *other)
                 );
                 return Err(trace.error(*own as usize, found, expected));
@@ -143,7 +143,7 @@ fn same(one: &Call, other: &Call) -> bool {
     (one.what, one.bytes) == (other.what, other.bytes)
 }
 
-fn shown(name: &str) -> String {
+fn group_text(name: &str) -> String {
     match name {
         "" => "the group of all ranks".into(),
         _ => format!("process group `{}`", unpause_text::limits::shorten(name)),
@@ -176,6 +176,9 @@ fn check_members(
     };
     let trace = &traces[rank as usize];
     let id = trace.nodes[node as usize].id;
-    let found = format!("{found} in {}, of node {id} of rank {rank}", shown(name));
+    let found = format!(
+        "{found} in {}, of node {id} of rank {rank}",
+        group_text(name)
+    );
     Err(trace.error(node as usize, found, expected))
 }

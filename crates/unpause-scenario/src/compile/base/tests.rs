@@ -1,4 +1,4 @@
-//! What a scenario and its base state together, and where their mistakes are.
+//! Scenarios with a base: the keys of both together, and the places of their mistakes.
 
 use super::*;
 use crate::compile::scenario::Scenario;

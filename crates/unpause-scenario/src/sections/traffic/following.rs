@@ -102,7 +102,7 @@ pub(crate) fn check(config: &Config, places: &[(u16, Range<usize>)], names: &Nam
     };
     let place = places.iter().find(|(entry, _)| *entry == wrong.entry);
     let place = place.map_or(0..0, |(_, place)| place.clone());
-    let [message, label, help] = told(&wrong, config, names);
+    let [message, label, help] = explanation(&wrong, config, names);
     Problem::new(message).at(place, label).help(help).err()
 }
 
@@ -123,7 +123,7 @@ fn circular(name: &str, names_itself: bool) -> [String; 3] {
 }
 
 /// Message, label at `after`, and help.
-fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
+fn explanation(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
     let of_entry = |entry: u16| names.traffic[usize::from(entry)].as_str();
     let following = config.following.iter().find(|it| it.entry == wrong.entry);
     let before: Vec<&str> = following.map_or_else(Vec::new, |it| {

@@ -22,7 +22,7 @@ pub enum Balance {
     Packets(ByPacket),
 }
 
-/// What a switch keeps to choose for each packet.
+/// State of a switch that chooses a next hop for each packet.
 #[derive(Debug)]
 pub enum ByPacket {
     /// In turn: for each set of next hops, how many packets have gone.

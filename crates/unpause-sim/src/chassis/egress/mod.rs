@@ -111,7 +111,7 @@ pub struct Queue {
 
 const _: () = assert!(size_of::<Queue>() == 64 && size_of::<Port>() == 64);
 
-/// What else there is of an egress (port, class).
+/// State of an egress (port, class) beside its queue.
 #[derive(Debug, Show)]
 pub struct Egress {
     /// Its congestion point.

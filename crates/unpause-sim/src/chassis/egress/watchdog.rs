@@ -75,7 +75,7 @@ impl Watchdogs {
         Timer::Poll.entry(now.saturating_add(self.config.params.poll), LAST)
     }
 
-    /// What they do in a storm.
+    /// Their action in a storm.
     pub fn action(&self) -> WatchdogAction {
         self.config.action
     }

@@ -54,10 +54,10 @@ pause_source!(pfc::Ingress, capfc::Ingress);
 #[derive(Clone, Debug, Default, Show)]
 #[repr(align(64))]
 pub struct Ingress<S> {
-    /// What it holds; decides on PAUSE.
+    /// Its count of bytes, which decides on PAUSE.
     #[show(nested)]
     pub source: S,
-    /// What a PAUSE asks for on this link.
+    /// The pause time of a PAUSE on this link.
     #[show(skip)]
     pub pause: Time,
     /// Largest number of bytes held.
@@ -65,7 +65,7 @@ pub struct Ingress<S> {
     pub max_bytes: u64,
 }
 
-/// What has happened at one (ingress port, class).
+/// Totals of one (ingress port, class).
 #[derive(Clone, Debug, Default, Show)]
 pub struct IngressTotals {
     /// Of the refresh entries among the timers, the one due then counts.

@@ -1,4 +1,4 @@
-//! What an egress queue holds, by flow and ingress, brought up to date when it is asked.
+//! Content of an egress queue by flow and ingress, brought up to date on demand.
 //!
 //! Switches keep no such counts: nothing is done when a packet passes. Each time, only what has come and
 //! gone since the last is gone through, so that a queue may be asked often.
@@ -11,7 +11,7 @@ use crate::engine::ring::Ring;
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 
-/// What identifies a packet in a queue.
+/// The identity of a packet in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     time: Time,
@@ -31,7 +31,7 @@ impl Entry {
     }
 }
 
-/// What came by one port of one flow.
+/// Bytes of one flow that came by one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The flow.
@@ -104,7 +104,7 @@ impl Mirror {
         }
     }
 
-    /// What is in the queue, by flow, then ingress.
+    /// Content of the queue by flow, then ingress.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }

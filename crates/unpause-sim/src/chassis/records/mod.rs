@@ -1,4 +1,4 @@
-//! What a switch records beside its totals: lengths of queues, and what holds the bytes of an ingress that pauses its peer.
+//! Records of a switch beside its totals: lengths of queues, and the holders of the bytes of an ingress that pauses its peer.
 
 pub mod histogram;
 pub mod mirror;

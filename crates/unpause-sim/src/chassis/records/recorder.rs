@@ -1,4 +1,4 @@
-//! What a switch keeps to say why it sent PAUSE.
+//! The record by which a switch explains why it sent PAUSE.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::plan::Plan;
 /// Other priorities that have less of a link than this are not why a queue grows there.
 const LEAST_SHARE: f64 = 0.05;
 
-/// What a switch keeps.
+/// The record of one switch.
 #[derive(Debug)]
 pub struct Recorder {
     /// By (ingress port, class): the XOFF that is in force.
@@ -42,9 +42,9 @@ struct Open {
 struct Watched {
     mirror: Mirror,
     stops: VecDeque<Stop>,
-    /// What it has held back.
+    /// Queues that it has held back.
     held: HeldBack,
-    /// What it and its port had sent when that was last looked at, and whether others had part of it since before.
+    /// Bytes that it and its port had sent at the last look, and whether others had part of them since the look before.
     sent: (u64, u64),
     is_shared: bool,
     /// The last PAUSE that ran out, among all, as long as no other has stopped it.
@@ -59,7 +59,7 @@ struct Stop {
     end: Time,
     /// When the PAUSE that was in force last had left the peer.
     sent: Time,
-    /// What the egress had sent until its end.
+    /// Bytes that the egress had sent until its end.
     tx_bytes: u64,
 }
 

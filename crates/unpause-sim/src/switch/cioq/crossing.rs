@@ -1,4 +1,4 @@
-//! What frames cross between inputs and outputs: a pipe, or a fabric of leaves and spines.
+//! The fabric between inputs and outputs: a pipe, or leaves and spines.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::voq::{Arrival, Shape, Voq};
 use crate::config::CioqConfig;
 use crate::fabric::packet::Packet;
 
-/// What frames cross.
+/// The fabric that frames cross.
 #[derive(Debug)]
 pub enum Crossing {
     /// Everything takes its time and nothing is in the way of anything.
@@ -55,7 +55,7 @@ impl Crossing {
             Self::Spines(spines) => spines.next_time(),
         }
     }
-    /// What comes out of the event that is due now, if anything.
+    /// The output of the event that is due now, if it has one.
     pub fn step(&mut self) -> Option<Arrival> {
         match self {
             Self::Pipe(pipe) => pipe.step(),
@@ -68,7 +68,7 @@ impl Crossing {
 #[derive(Debug)]
 pub struct Pipe {
     latency: Time,
-    /// What is in flight with either latency, and what comes out at once: each in order of time.
+    /// Arrivals in flight with either latency, and those that come out at once: each in order of time.
     lanes: [VecDeque<(Time, Arrival)>; 3],
 }
 

@@ -102,7 +102,7 @@ pub struct Spines {
     /// By queue.
     order: Vec<Order>,
     events: Heap,
-    /// What has come out and not been fetched.
+    /// Outputs that have not been fetched.
     out: VecDeque<(Time, Arrival)>,
 }
 
@@ -184,7 +184,7 @@ impl Spines {
         }
     }
 
-    /// What comes out of the event that is due, if anything.
+    /// The output of the event that is due, if it has one.
     pub fn step(&mut self) -> Option<Arrival> {
         if let Some((_, arrival)) = self.out.pop_front() {
             return Some(arrival);

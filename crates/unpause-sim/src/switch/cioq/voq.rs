@@ -1,4 +1,4 @@
-//! What crosses a CIOQ fabric, and between which queues.
+//! Frames and cells that cross a CIOQ fabric, and the queues between which they do.
 
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
@@ -23,7 +23,7 @@ pub struct Voq {
     pub class: u8,
 }
 
-/// What comes out of the fabric.
+/// An output of the fabric.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival {
     /// A request has reached the arbiter of its output.

@@ -92,7 +92,7 @@ impl Islip {
         granted
     }
 
-    /// What `input`, which has a grant, accepts: the most urgent one whose turn it is.
+    /// The grant that `input` accepts: the most urgent one whose turn it is.
     fn accepted(&mut self, input: PortId) -> Way {
         let first = usize::from(input) * self.classes;
         let grants = &mut self.granted[first..first + self.classes];

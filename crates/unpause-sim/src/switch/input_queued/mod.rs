@@ -23,7 +23,7 @@ use crate::plan::Plan;
 use islip::{Islip, Ports, members};
 use lanes::Lanes;
 
-/// What waits at inputs, and what crosses.
+/// The queues of the inputs, and the packets that cross.
 #[derive(Debug, Show)]
 #[show(refuse)]
 pub struct InputQueued {

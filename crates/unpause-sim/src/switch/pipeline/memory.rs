@@ -3,7 +3,7 @@
 use crate::config::Memory as Limits;
 use crate::fabric::PortId;
 
-/// What is in use of the switch's memory.
+/// The part of the switch's memory that is in use.
 #[derive(Clone, Debug)]
 pub struct Memory {
     limits: Limits,

@@ -9,7 +9,7 @@ use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::fabric::packet::Packet;
 
-/// What has happened to a queue.
+/// A change of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Enqueue,

@@ -103,7 +103,7 @@ impl LossyLimit {
     }
 }
 
-/// What a lossless (ingress port, class) holds, in shared memory and in headroom.
+/// Bytes of a lossless (ingress port, class), in shared memory and in headroom.
 #[derive(Clone, Debug, Default, Show)]
 pub struct Account {
     /// PFC's own count.

@@ -1,4 +1,4 @@
-//! What ports, priorities and classes of a switch have otherwise than the rest of it.
+//! Settings of ports, priorities and classes that differ from those of their switch.
 
 use super::memory::{LossyLimit, Pool, Shift};
 use crate::config::{PRIORITIES, PfcThreshold, QueueLimit};

@@ -1,4 +1,4 @@
-//! What becomes of a packet for which a shared buffer has no room.
+//! Packets for which a shared buffer has no room: trimmed or dropped.
 
 use rand_core::Rng;
 use unpause_protocols::units::Time;
