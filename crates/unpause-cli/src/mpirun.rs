@@ -98,9 +98,12 @@ fn help(args: &args::Run, world: &World, threads: usize) {
         let found = ordered(args, &order, &mut runs);
         let problem = found.as_ref().err().cloned();
         if let (Ok(()), Ok(run)) = (agree(world, problem), found) {
-            let watch = &mut |_| match interrupt::interrupted() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            let watch = &mut |_| {
+                if interrupt::interrupted() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             };
             let samples = order.streams.then_some(&(|_| ()) as &Samples<'_>);
             let _ = run_ranks(&run.config, world, threads, watch, samples);

@@ -117,9 +117,10 @@ fn points(
         if content.is_empty() {
             continue;
         }
-        let columns: Vec<&str> = match content.contains(',') {
-            true => content.split(',').map(str::trim).collect(),
-            false => content.split_whitespace().collect(),
+        let columns: Vec<&str> = if content.contains(',') {
+            content.split(',').map(str::trim).collect()
+        } else {
+            content.split_whitespace().collect()
         };
         let header = points.is_empty() && lines.is_empty() && are_names(&columns);
         lines.push(index + 1);

@@ -223,13 +223,12 @@ impl Counts {
 
 /// As many links go up from a tier as come down from the next.
 fn fits(up: u64, down: u64, (path, at): (&Path, &Value)) -> Result<(), FileError> {
-    match up == down {
-        true => Ok(()),
-        false => {
-            let found = format!("{} {}: {down} links down", at.name, at.number);
-            let expected = format!("as many as the tier below has uplinks: {up}");
-            Err(Place::of_line(path, at.line).error(found, expected))
-        }
+    if up == down {
+        Ok(())
+    } else {
+        let found = format!("{} {}: {down} links down", at.name, at.number);
+        let expected = format!("as many as the tier below has uplinks: {up}");
+        Err(Place::of_line(path, at.line).error(found, expected))
     }
 }
 

@@ -73,15 +73,12 @@ impl<W> Streams<W> {
     pub fn receive(&mut self, key: Key, bytes: u64, waits: W) -> Option<W> {
         let stream = self.stream(key);
         let there = stream.receives.is_empty() && bytes <= stream.bytes;
-        let done = match there {
-            true => {
-                stream.bytes -= bytes;
-                Some(waits)
-            }
-            false => {
-                stream.receives.push_back((bytes, waits));
-                None
-            }
+        let done = if there {
+            stream.bytes -= bytes;
+            Some(waits)
+        } else {
+            stream.receives.push_back((bytes, waits));
+            None
         };
         self.tidy(key);
         done

@@ -54,12 +54,11 @@ fn compile(compiler: (&str, &str), options: &[&str], sources: &[&str]) -> Option
     let name = sources[0].replace(['/', '.'], "-");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let root = Path::new(ROOT);
-    let sanitizers: &[&str] = match has_sanitizers(&compiler) {
-        true => &SANITIZERS,
-        false => {
-            eprintln!("without sanitizers: {compiler} has none");
-            &[]
-        }
+    let sanitizers: &[&str] = if has_sanitizers(&compiler) {
+        &SANITIZERS
+    } else {
+        eprintln!("without sanitizers: {compiler} has none");
+        &[]
     };
     let compiled = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-Werror", "-O1"])

@@ -25,12 +25,10 @@ impl Lock {
     #[new]
     #[pyo3(signature = (directory, *, result=false))]
     fn new(py: Python<'_>, directory: PathBuf, result: bool) -> PyResult<Self> {
-        let lock = match result {
-            true => unpause_scenario::Place::take(&directory)
-                .map(|place| Held::Result { _place: place }),
-            false => {
-                unpause_scenario::Lock::take(&directory).map(|lock| Held::Directory { _lock: lock })
-            }
+        let lock = if result {
+            unpause_scenario::Place::take(&directory).map(|place| Held::Result { _place: place })
+        } else {
+            unpause_scenario::Lock::take(&directory).map(|lock| Held::Directory { _lock: lock })
         };
         let lock = lock.map_err(|error| errors::to_python(py, &error))?;
         Ok(Self {

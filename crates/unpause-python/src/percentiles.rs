@@ -14,9 +14,12 @@ pub fn percentiles(
 ) -> PyResult<Vec<f64>> {
     let mut sorted = values.to_vec(py)?;
     sorted.sort_by(f64::total_cmp);
-    let of = |percent: f64| match (0.0..=100.0).contains(&percent) {
-        true => percentile(&sorted, percent / 100.0),
-        false => None,
+    let of = |percent: f64| {
+        if (0.0..=100.0).contains(&percent) {
+            percentile(&sorted, percent / 100.0)
+        } else {
+            None
+        }
     };
     let found: Option<Vec<f64>> = percents.into_iter().map(of).collect();
     found.ok_or_else(|| PyValueError::new_err("no values, or a percentile beyond 0 to 100"))

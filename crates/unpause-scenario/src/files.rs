@@ -194,9 +194,10 @@ fn around(path: &Path, line: usize, column: usize) -> (String, Range<usize>) {
             bytes.truncate(SHOWN);
             bytes.push(b'\n');
         }
-        match number + 1 < line {
-            true => text.push('\n'),
-            false => text += &String::from_utf8_lossy(&bytes).replace('\0', "␀"),
+        if number + 1 < line {
+            text.push('\n')
+        } else {
+            text += &String::from_utf8_lossy(&bytes).replace('\0', "␀")
         }
         if number == line {
             place = word(&text, start, column);
@@ -211,10 +212,7 @@ fn around(path: &Path, line: usize, column: usize) -> (String, Range<usize>) {
 /// Where the line of `text` from `start` is, or its word at `column`, a character from 1.
 fn word(text: &str, start: usize, column: usize) -> Range<usize> {
     let line = text[start..].trim_end_matches(['\r', '\n']);
-    let mark = match line.starts_with('\u{feff}') {
-        true => 1,
-        false => 0,
-    };
+    let mark = if line.starts_with('\u{feff}') { 1 } else { 0 };
     let at = column
         .checked_sub(1)
         .and_then(|column| line.char_indices().nth(column + mark));

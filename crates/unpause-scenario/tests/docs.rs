@@ -145,9 +145,10 @@ fn congestion_controls() -> String {
     let mut text = String::from("| value | of | what |\n|---|---|---|\n");
     for law in CONGESTION_CONTROLS {
         let name = law.name();
-        let value = match law.keys().is_empty() {
-            true => format!("`\"{name}\"`"),
-            false => format!("[`\"{name}\"`](#scheme{name})"),
+        let value = if law.keys().is_empty() {
+            format!("`\"{name}\"`")
+        } else {
+            format!("[`\"{name}\"`](#scheme{name})")
         };
         let of = if law.is_tcp() { "TCP" } else { "RoCE" };
         writeln!(text, "| {value} | {of} | {} |", law.summary()).unwrap();

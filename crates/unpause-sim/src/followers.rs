@@ -62,9 +62,10 @@ impl Followers {
                 }
                 order.entry(flow.group).or_default().push(flow);
             }
-            match follows(flow.group) {
-                true => found.flows.push((flow, 0)),
-                false => found.first += 1,
+            if follows(flow.group) {
+                found.flows.push((flow, 0))
+            } else {
+                found.first += 1
             }
         }
         found.number();
@@ -80,9 +81,10 @@ impl Followers {
         let mut last = None;
         let mut number = 0;
         for (flow, place) in &mut self.flows {
-            number = match last == Some(flow.group) {
-                true => number + 1,
-                false => 0,
+            number = if last == Some(flow.group) {
+                number + 1
+            } else {
+                0
             };
             last = Some(flow.group);
             *place = number;

@@ -35,9 +35,10 @@ pub(super) fn part(name: &str) -> String {
             .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
-    match is_plain(name) {
-        true => format!(".{name}"),
-        false => format!("['{}']", short(name).replace('\'', "\\'")),
+    if is_plain(name) {
+        format!(".{name}")
+    } else {
+        format!("['{}']", short(name).replace('\'', "\\'"))
     }
 }
 

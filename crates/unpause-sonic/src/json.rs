@@ -67,9 +67,10 @@ pub(super) fn parse(text: &str) -> Result<Node, Mistake> {
     parser.space();
     let node = parser.value(0)?;
     parser.space();
-    match parser.at == text.len() {
-        true => Ok(node),
-        false => Err(parser.mistake("the end of the file: it is one object")),
+    if parser.at == text.len() {
+        Ok(node)
+    } else {
+        Err(parser.mistake("the end of the file: it is one object"))
     }
 }
 
@@ -129,12 +130,11 @@ impl Parser<'_> {
     }
 
     fn word(&mut self, word: &str, value: Value) -> Result<Value, Mistake> {
-        match self.text[self.at..].starts_with(word) {
-            true => {
-                self.at += word.len();
-                Ok(value)
-            }
-            false => Err(self.mistake("a value; text stands in \"\"")),
+        if self.text[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err(self.mistake("a value; text stands in \"\""))
         }
     }
 

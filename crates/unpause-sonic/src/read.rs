@@ -255,9 +255,10 @@ fn bindings(tables: &mut Tables<'_>, db: &mut ConfigDb, entry: &Entry<'_>, last:
             Buffer::Unknown
         }
     };
-    let all = match of_groups {
-        true => &mut db.groups,
-        false => &mut db.queue_buffers,
+    let all = if of_groups {
+        &mut db.groups
+    } else {
+        &mut db.queue_buffers
     };
     for port in ports {
         for number in &range {

@@ -118,10 +118,14 @@ fn priorities(
     entry: &Entry<'_>,
     field: &str,
 ) -> Option<Given<BTreeSet<u8>>> {
-    tables.read(entry, field, |text| match text.is_empty() {
-        true => Ok(BTreeSet::new()),
-        false if text.contains('-') => Err("priorities stand one by one, as in 3,4".into()),
-        false => values::small_numbers(text, 7),
+    tables.read(entry, field, |text| {
+        if text.is_empty() {
+            Ok(BTreeSet::new())
+        } else if text.contains('-') {
+            Err("priorities stand one by one, as in 3,4".into())
+        } else {
+            values::small_numbers(text, 7)
+        }
     })
 }
 

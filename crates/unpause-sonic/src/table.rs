@@ -278,10 +278,12 @@ impl<'a> Tables<'a> {
     ) -> Option<Given<i64>> {
         self.read(entry, field, |text| {
             let number = values::whole(text)?;
-            match (least..=most).contains(&number) {
-                true => Ok(number),
-                false if number < least => Err(format!("{number} is less than {least}")),
-                false => Err(format!("{number} is more than {most}")),
+            if number < least {
+                Err(format!("{number} is less than {least}"))
+            } else if number > most {
+                Err(format!("{number} is more than {most}"))
+            } else {
+                Ok(number)
             }
         })
     }

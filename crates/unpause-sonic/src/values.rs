@@ -50,9 +50,10 @@ pub(super) fn metres(text: &str) -> Result<f64, String> {
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
     let metres: f64 = digits.parse().map_err(|_| wrong())?;
-    match is_plain && metres.is_finite() && metres <= 1e6 {
-        true => Ok(metres),
-        false => Err(wrong()),
+    if is_plain && metres.is_finite() && metres <= 1e6 {
+        Ok(metres)
+    } else {
+        Err(wrong())
     }
 }
 
@@ -66,12 +67,13 @@ pub(super) struct Reference<'a> {
 /// Reads `name` or `[TABLE|name]`.
 pub(super) fn reference(text: &str) -> Result<Reference<'_>, String> {
     let Some(inside) = text.strip_prefix('[') else {
-        return match text.ends_with(']') {
-            true => Err(format!("`{}` has only one of the brackets", short(text))),
-            false => Ok(Reference {
+        return if text.ends_with(']') {
+            Err(format!("`{}` has only one of the brackets", short(text)))
+        } else {
+            Ok(Reference {
                 table: None,
                 name: text,
-            }),
+            })
         };
     };
     let Some(inside) = inside.strip_suffix(']') else {

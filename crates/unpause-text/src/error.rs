@@ -296,9 +296,10 @@ fn whole(found: &str, kind: &str) -> Cow<'static, str> {
         "u32" => u64::from(u32::MAX),
         _ => i64::MAX as u64,
     };
-    match found.starts_with("integer `") && !found.contains('-') {
-        true => format!("a whole number from 0 to {largest}").into(),
-        false => "a whole number, not negative".into(),
+    if found.starts_with("integer `") && !found.contains('-') {
+        format!("a whole number from 0 to {largest}").into()
+    } else {
+        "a whole number, not negative".into()
     }
 }
 

@@ -27,20 +27,22 @@ pub fn excerpt(source: &Arc<str>, marks: Vec<Range<usize>>) -> Excerpt {
     for line in source.split_inclusive('\n') {
         let end = start + line.len();
         let own = |mark: &Range<usize>| (start..end).contains(&mark.start);
-        let shown = match line.len() > LINE {
-            true => shown(
+        let shown = if line.len() > LINE {
+            shown(
                 line,
                 marks.iter().find(|mark| own(mark)).map(|m| m.start - start),
-            ),
-            false => 0..line.len(),
+            )
+        } else {
+            0..line.len()
         };
         let head = if shown.start > 0 { "…" } else { "" };
         let at = text.len() + head.len();
         for (mark, moved) in marks.iter().zip(&mut moved).filter(|(mark, _)| own(mark)) {
             let place = |of: usize| (of - start).clamp(shown.start, shown.end) - shown.start + at;
-            let marked = match line.len() > LINE {
-                true => boundary(source, mark.end.min(mark.start + BEFORE)),
-                false => mark.end,
+            let marked = if line.len() > LINE {
+                boundary(source, mark.end.min(mark.start + BEFORE))
+            } else {
+                mark.end
             };
             *moved = place(mark.start)..place(marked);
         }

@@ -109,9 +109,10 @@ pub fn show_memory(bytes: u64) -> String {
 
 /// A number for people, however large.
 pub fn show_count(number: f64) -> String {
-    match number < 1e15 {
-        true => format!("{number:.0}"),
-        false => format!("{number:.1e}"),
+    if number < 1e15 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.1e}")
     }
 }
 
@@ -136,9 +137,10 @@ pub fn shorten_to(most: usize, text: &str) -> String {
 pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(too_large(most)),
-        false => Ok(bytes),
+    if bytes.len() as u64 > most {
+        Err(too_large(most))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -116,9 +116,12 @@ pub fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
             _ => runs.push((name, name)),
         }
     }
-    let text = runs.into_iter().map(|(first, last)| match first == last {
-        true => first.to_owned(),
-        false => format!("{first}..{last}"),
+    let text = runs.into_iter().map(|(first, last)| {
+        if first == last {
+            first.to_owned()
+        } else {
+            format!("{first}..{last}")
+        }
     });
     text.collect::<Vec<_>>().join(", ")
 }

@@ -180,9 +180,10 @@ fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
         .unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
     let Some((mantissa, decimals)) = decimal(number) else {
-        return Err(match number.len() > DIGITS {
-            true => bad("it has too many digits".into()),
-            false => bad("it does not start with a number".into()),
+        return Err(if number.len() > DIGITS {
+            bad("it has too many digits".into())
+        } else {
+            bad("it does not start with a number".into())
         });
     };
     if unit.is_empty() {

@@ -137,9 +137,12 @@ impl Names {
         let (first, last) = name.split_once(['-', ':', ','])?;
         let (first, last) = (first.trim(), last.trim());
         let are_hosts = [first, last].iter().all(|it| self.index(it).is_some());
-        are_hosts.then(|| match name.contains(',') {
-            true => format!("several hosts are a list: [\"{first}\", \"{last}\"]"),
-            false => format!("a range of hosts is written \"{first}..{last}\""),
+        are_hosts.then(|| {
+            if name.contains(',') {
+                format!("several hosts are a list: [\"{first}\", \"{last}\"]")
+            } else {
+                format!("a range of hosts is written \"{first}..{last}\"")
+            }
         })
     }
 
@@ -265,9 +268,10 @@ impl Names {
         let mut names: Vec<&str> = all.map(|node| self.name(node)).collect();
         let count = names.len();
         names.truncate(8);
-        match count > names.len() {
-            true => format!("{}, …", names.join(", ")),
-            false => names.join(", "),
+        if count > names.len() {
+            format!("{}, …", names.join(", "))
+        } else {
+            names.join(", ")
         }
     }
 }

@@ -89,9 +89,10 @@ pub fn positive_delay(field: &str, delay: Time) -> Result<(), Invalid> {
 }
 
 fn check_delay(delay: Time) -> Result<(), &'static str> {
-    match delay == Time::ZERO || delay.is_never() {
-        true => Err("a link needs a delay above zero"),
-        false => Ok(()),
+    if delay == Time::ZERO || delay.is_never() {
+        Err("a link needs a delay above zero")
+    } else {
+        Ok(())
     }
 }
 

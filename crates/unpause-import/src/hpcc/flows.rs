@@ -183,9 +183,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
             }
             None => row.place.error(row.quoted(), FLOW),
         };
-        match self.rewrap(&row, WORDS, left)? {
-            true => self.next(String::new),
-            false => Err(error),
+        if self.rewrap(&row, WORDS, left)? {
+            self.next(String::new)
+        } else {
+            Err(error)
         }
     }
 }
@@ -259,9 +260,10 @@ impl Row<'_> {
         match topology.fabric.nodes[id as usize] {
             NodeKind::Host => Ok(id),
             NodeKind::Switch => {
-                let found = match topology.is_linked(id) {
-                    true => format!("`{text}`, a switch"),
-                    false => format!("`{text}`, a node without a link"),
+                let found = if topology.is_linked(id) {
+                    format!("`{text}`, a switch")
+                } else {
+                    format!("`{text}`, a node without a link")
                 };
                 Err(self.at(text).error(found, "the id of a host"))
             }

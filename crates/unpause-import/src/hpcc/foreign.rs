@@ -35,12 +35,13 @@ pub(super) fn refuse<'a>(
         [word, count] if is_htsim(word) && is_number(count) => {
             let keys = [key(first), next()?.as_ref().and_then(key)];
             let is = |word: &str| keys.iter().flatten().any(|key| key == word);
-            match is("tiers") || is("podsize") {
-                true => (
+            if is("tiers") || is("podsize") {
+                (
                     "a topology of htsim (.topo)".into(),
                     "[topology] reads it, by file = \"FILE\"",
-                ),
-                false => ("flows of htsim (.cm)".into(), HTSIM),
+                )
+            } else {
+                ("flows of htsim (.cm)".into(), HTSIM)
             }
         }
         ["num_ranks", _] => ("a GOAL schedule (LogGOPSim, ATLAHS)".into(), GOAL),

@@ -109,9 +109,10 @@ fn header_words<'a>(
         3 => return Ok(first),
         1 | 2 if is_numbers => {
             let refused = first.place.error(first.quoted(), HEADER);
-            return match rows.rewrap(&first, 3, 1)? {
-                true => rows.next(String::new),
-                false => Err(refused),
+            return if rows.rewrap(&first, 3, 1)? {
+                rows.next(String::new)
+            } else {
+                Err(refused)
             };
         }
         // Of four or six numbers some are ids of switches, if links follow.
@@ -156,9 +157,10 @@ fn kinds<'a>(
             let expected = || format!("{} different ids of switches", header.switches);
             if listed.len() == header.most_switches {
                 let refused = row.at(text).error(format!("`{text}`"), expected());
-                return match rows.rewrap(&row.split(index).1, LINK_WORDS, header.links)? {
-                    true => Ok((kinds, listed)),
-                    false => Err(refused),
+                return if rows.rewrap(&row.split(index).1, LINK_WORDS, header.links)? {
+                    Ok((kinds, listed))
+                } else {
+                    Err(refused)
                 };
             }
             let id = row.node(text, header.nodes)?;
@@ -179,10 +181,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let links = header.links;
         let is_simai = header.kind == Kind::SimAi;
         if index >= links {
-            let beyond = match is_simai {
-                true => self.try_next()?,
-                false => None,
-            };
+            let beyond = if is_simai { self.try_next()? } else { None };
             return Ok(beyond.filter(Row::is_link));
         }
         let row = match self.try_next()? {
@@ -194,9 +193,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
             return Ok(Some(row));
         }
         let refused = row.place.error(row.quoted(), row.expected());
-        match self.rewrap(&row, LINK_WORDS, links - index)? {
-            true => self.try_next(),
-            false => Err(refused),
+        if self.rewrap(&row, LINK_WORDS, links - index)? {
+            self.try_next()
+        } else {
+            Err(refused)
         }
     }
 }

@@ -19,9 +19,10 @@ impl Writer<'_> {
     pub(super) fn buffer(&mut self) -> Result<String, FileError> {
         let value = self.config.buffer;
         let is_hawkeye = of_forks::is_hawkeye(self.config);
-        let (unit, bytes) = match is_hawkeye {
-            true => ("KiB", 1024.0),
-            false => ("MiB", 1_048_576.0),
+        let (unit, bytes) = if is_hawkeye {
+            ("KiB", 1024.0)
+        } else {
+            ("MiB", 1_048_576.0)
         };
         let size = (value * bytes) as u64;
         if size == 0 {
@@ -47,9 +48,10 @@ impl Writer<'_> {
             ));
         }
         self.check_headroom(size)?;
-        Ok(match value.fract() == 0.0 {
-            true => format!("{value}{unit}"),
-            false => format!("{size}B"),
+        Ok(if value.fract() == 0.0 {
+            format!("{value}{unit}")
+        } else {
+            format!("{size}B")
         })
     }
 

@@ -19,9 +19,10 @@ impl<'a> Finder<'a> {
         let folder = config.parent().unwrap_or(Path::new(""));
         let mut folders: Vec<PathBuf> = base.into_iter().map(Path::to_owned).collect();
         folders.push(folder.to_owned());
-        let whole = match folder.as_os_str().is_empty() {
-            true => std::env::current_dir(),
-            false => folder.canonicalize(),
+        let whole = if folder.as_os_str().is_empty() {
+            std::env::current_dir()
+        } else {
+            folder.canonicalize()
         };
         let above = whole.iter().flat_map(|it| it.ancestors().skip(1));
         folders.extend(above.map(Path::to_owned));
@@ -66,9 +67,10 @@ impl<'a> Finder<'a> {
 }
 
 fn path_text(folder: &Path) -> String {
-    match folder.as_os_str().is_empty() {
-        true => ".".into(),
-        false => folder.display().to_string(),
+    if folder.as_os_str().is_empty() {
+        ".".into()
+    } else {
+        folder.display().to_string()
     }
 }
 

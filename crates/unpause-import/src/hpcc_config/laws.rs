@@ -196,12 +196,11 @@ impl Writer<'_> {
         let gain = self.config.ewma_gain;
         if gain == 0.0 {
             self.key(key, format!("\"1/{}\"", 1_u64 << 31), "EWMA_GAIN");
-            let why = match self.config.has("EWMA_GAIN") {
-                true => "0 keeps alpha as it is; here it is 1/2147483648, the nearest",
-                false => {
-                    "it is not set, and then 0 there (its 1/16 is a whole number), which keeps alpha as it is; here it \
+            let why = if self.config.has("EWMA_GAIN") {
+                "0 keeps alpha as it is; here it is 1/2147483648, the nearest"
+            } else {
+                "it is not set, and then 0 there (its 1/16 is a whole number), which keeps alpha as it is; here it \
                      is 1/2147483648, the nearest"
-                }
             };
             self.leave_out("EWMA_GAIN", why);
             return;

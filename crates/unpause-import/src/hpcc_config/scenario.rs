@@ -214,9 +214,10 @@ impl Writer<'_> {
                 let is_long = text
                     .parse::<f64>()
                     .is_ok_and(|it| it > 1e6 && it.is_finite());
-                match is_long {
-                    true => None,
-                    false => Some(self.wrong(key, format!("`{text}`"), "a time in seconds")),
+                if is_long {
+                    None
+                } else {
+                    Some(self.wrong(key, format!("`{text}`"), "a time in seconds"))
                 }
             })
         };
@@ -255,9 +256,10 @@ impl Writer<'_> {
             return Ok((stop, KEY));
         }
         let stop = Time::from_ms(3010).max(last + GRACE * u64::from(last >= Time::from_ms(3010)));
-        let why = match last >= Time::from_ms(3010) {
-            true => "that HPCC's simulator would end at 3.01 s, before the last flow starts",
-            false => "the default of HPCC's simulator",
+        let why = if last >= Time::from_ms(3010) {
+            "that HPCC's simulator would end at 3.01 s, before the last flow starts"
+        } else {
+            "the default of HPCC's simulator"
         };
         let note = format!("no SIMULATOR_STOP_TIME: the run ends at {stop}, {why}");
         self.notes.push(note);
@@ -391,9 +393,10 @@ impl Writer<'_> {
     fn windows(&mut self) {
         let config = self.config;
         if config.cc_mode != 3 && config.has_win {
-            let window = match config.global_t {
-                true => format!("\"{}B\"", self.ways().largest().1),
-                false => "\"path\"".into(),
+            let window = if config.global_t {
+                format!("\"{}B\"", self.ways().largest().1)
+            } else {
+                "\"path\"".into()
             };
             self.key("window", window, "HAS_WIN, GLOBAL_T");
             self.key("window_by_rate", config.var_win.to_string(), "VAR_WIN");

@@ -222,9 +222,10 @@ impl<'t> Reader<'t> {
                     return Err(lines.error(at + 2, &format!("`{towards}`")));
                 }
                 let is_any = |at: usize| !is_send && lines.word(at) == Some("-1");
-                let peer = match is_any(at + 3) {
-                    true => None,
-                    false => Some(lines.number(at + 3, PEER)?),
+                let peer = if is_any(at + 3) {
+                    None
+                } else {
+                    Some(lines.number(at + 3, PEER)?)
                 };
                 let (tag, options) = self.options(at + 4, true)?;
                 let task = match (is_send, peer) {
@@ -236,9 +237,10 @@ impl<'t> Reader<'t> {
                     _ => Task::Receive {
                         from: peer,
                         bytes: bytes.max(1),
-                        tag: match lines.word(at + 4) == Some("tag") && is_any(at + 5) {
-                            true => None,
-                            false => Some(tag.unwrap_or(0)),
+                        tag: if lines.word(at + 4) == Some("tag") && is_any(at + 5) {
+                            None
+                        } else {
+                            Some(tag.unwrap_or(0))
                         },
                     },
                 };
@@ -274,9 +276,10 @@ impl<'t> Reader<'t> {
                 at += 2;
             }
         }
-        let expected = match tagged {
-            true => "`tag T`, `cpu C`, `nic N` in this order, or the end of the line",
-            false => "`cpu C`, or the end of the line",
+        let expected = if tagged {
+            "`tag T`, `cpu C`, `nic N` in this order, or the end of the line"
+        } else {
+            "`cpu C`, or the end of the line"
         };
         lines.end_at(at, expected)?;
         Ok((tag, (values[0], values[1])))

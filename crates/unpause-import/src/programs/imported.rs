@@ -112,9 +112,10 @@ fn cycle(way: &[(u32, u32)], place: &dyn Fn(u32, u32) -> String) -> String {
     for (rank, at) in way.iter().take(SHOWN) {
         write!(text, "{}, then ", place(*rank, *at)).expect("text can be written");
     }
-    match way.len() > SHOWN {
-        true => text += "…",
-        false => text += "the first",
+    if way.len() > SHOWN {
+        text += "…"
+    } else {
+        text += "the first"
     }
     text
 }

@@ -89,9 +89,10 @@ pub(super) fn rows(lines: &mut Lines<'_>) -> Result<Vec<Layer>, FileError> {
         }
         layers.push(layer(lines)?);
     }
-    match lines.next() {
-        false => Ok(layers),
-        true => Err(lines.error(0, &format!("the end of the file after {count} layers"))),
+    if lines.next() {
+        Err(lines.error(0, &format!("the end of the file after {count} layers")))
+    } else {
+        Ok(layers)
     }
 }
 

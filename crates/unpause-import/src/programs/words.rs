@@ -141,9 +141,10 @@ impl<'t> Lines<'t> {
 
     /// Nothing stands from word `at` on.
     pub fn end_at(&self, at: usize, expected: &str) -> Result<(), FileError> {
-        match self.words.len() > at {
-            true => Err(self.error(at, expected)),
-            false => Ok(()),
+        if self.words.len() > at {
+            Err(self.error(at, expected))
+        } else {
+            Ok(())
         }
     }
 }

@@ -86,10 +86,12 @@ impl Mechanism for Wred {
         rng: &mut R,
     ) -> Verdict {
         let found = queue.bytes.saturating_sub(packet.bytes.into());
-        match found > self.curve.kmin && self.curve.acts(found, rng) {
-            true if packet.ect => Verdict::MarkCe,
-            true => Verdict::Drop,
-            false => Verdict::Pass,
+        if !(found > self.curve.kmin && self.curve.acts(found, rng)) {
+            Verdict::Pass
+        } else if packet.ect {
+            Verdict::MarkCe
+        } else {
+            Verdict::Drop
         }
     }
 }

@@ -135,9 +135,10 @@ impl Text {
     }
 
     fn file<'t>(&'t self, parts: &'t Parts, base: bool) -> (&'t str, &'t Arc<str>) {
-        match base {
-            true => (&parts.base_name, &parts.base),
-            false => (&self.name, &parts.own),
+        if base {
+            (&parts.base_name, &parts.base)
+        } else {
+            (&self.name, &parts.own)
         }
     }
 }
@@ -152,9 +153,10 @@ impl Parts {
         let start = (piece.place.start + span.start - piece.at).min(piece.place.end);
         let end = (start + span.len()).min(piece.place.end);
         let base = base_start(&self.own);
-        match piece.place.start >= base {
-            true => (true, start - base..end - base),
-            false => (false, start..end),
+        if piece.place.start >= base {
+            (true, start - base..end - base)
+        } else {
+            (false, start..end)
         }
     }
 }

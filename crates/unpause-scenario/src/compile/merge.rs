@@ -249,9 +249,10 @@ impl Both<'_> {
             start = above;
         }
         let rest = self.text[last.end..].lines().next().unwrap_or_default();
-        match rest.trim_start().starts_with('#') {
-            true => start..last.end + rest.trim_end().len(),
-            false => start..last.end,
+        if rest.trim_start().starts_with('#') {
+            start..last.end + rest.trim_end().len()
+        } else {
+            start..last.end
         }
     }
 }
@@ -311,9 +312,10 @@ impl Whole<'_> {
     /// Writes a header: that of the file, if it has one.
     fn header(&mut self, header: &str, key: Range<usize>, table: Range<usize>) {
         self.text += "\n";
-        match self.both.text[table.clone()].starts_with('[') {
-            true => self.copy(self.both.with_comments(&table, &table)),
-            false => self.made(header, key),
+        if self.both.text[table.clone()].starts_with('[') {
+            self.copy(self.both.with_comments(&table, &table))
+        } else {
+            self.made(header, key)
         }
         self.text += "\n";
     }

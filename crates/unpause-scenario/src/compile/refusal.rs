@@ -201,9 +201,10 @@ pub(crate) fn problem(
             (false, true) => "here".to_owned(),
             (false, false) => label.to_owned(),
         };
-        problem = match has_place {
-            true => problem.help(default),
-            false => problem.at(span, default),
+        problem = if has_place {
+            problem.help(default)
+        } else {
+            problem.at(span, default)
         };
     }
     if let Some(help) = &invalid.help {

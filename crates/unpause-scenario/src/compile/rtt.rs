@@ -52,9 +52,10 @@ fn detour(fabric: &Fabric) -> Time {
     let links = links.filter(|link| is_switch(link.a) && is_switch(link.b));
     let (mut within, mut between) = (Time::ZERO, Time::ZERO);
     for link in links {
-        let longest = match fabric.group(link.a) == fabric.group(link.b) {
-            true => &mut within,
-            false => &mut between,
+        let longest = if fabric.group(link.a) == fabric.group(link.b) {
+            &mut within
+        } else {
+            &mut between
         };
         *longest = link.delay.max(*longest);
     }

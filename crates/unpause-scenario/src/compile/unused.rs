@@ -103,9 +103,10 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
     }
     check_marking(root, runs)?;
     let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
-    match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
-        true => Ok(()),
-        false => check_host(root),
+    if recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
+        Ok(())
+    } else {
+        check_host(root)
     }
 }
 

@@ -67,9 +67,10 @@ pub(super) fn asked(
     let wrong_bits = match (loss.get(), ber.get()) {
         (Some(loss), None) => {
             let share = within(loss, 1.0, "a share from 0 to 1 of all frames")?;
-            return Ok(Asked::Same(match share > 0.0 {
-                true => FrameErrors::Frames(share),
-                false => FrameErrors::None,
+            return Ok(Asked::Same(if share > 0.0 {
+                FrameErrors::Frames(share)
+            } else {
+                FrameErrors::None
             }));
         }
         (None, Some(ber)) => within(ber, 0.5, "a share from 0 to 0.5 of all bits")?,
@@ -88,9 +89,10 @@ pub(super) fn asked(
     };
     let fec = match fec.value().0 {
         FecName::None => {
-            return Ok(Asked::Same(match wrong_bits > 0.0 {
-                true => FrameErrors::Bits(wrong_bits),
-                false => FrameErrors::None,
+            return Ok(Asked::Same(if wrong_bits > 0.0 {
+                FrameErrors::Bits(wrong_bits)
+            } else {
+                FrameErrors::None
             }));
         }
         FecName::Rs544 => Fec::Rs544,
@@ -124,10 +126,11 @@ pub(super) fn asked(
 /// A number from 0 to `most`.
 fn within(number: &Spanned<f64>, most: f64, expected: &str) -> Checked<f64> {
     let found = *number.get_ref();
-    match (0.0..=most).contains(&found) {
-        true => Ok(found),
-        false => Problem::new(format!("{found} is not {expected}"))
+    if (0.0..=most).contains(&found) {
+        Ok(found)
+    } else {
+        Problem::new(format!("{found} is not {expected}"))
             .at(number.span(), "here")
-            .err(),
+            .err()
     }
 }

@@ -68,9 +68,10 @@ fn nics(
     links_of(link, names, fabric)?;
     let (host, switch, one_way) = ends(link, names)?;
     if !one_way {
-        let (host, switch) = match names.is_host(host) {
-            true => (host, switch),
-            false => (switch, host),
+        let (host, switch) = if names.is_host(host) {
+            (host, switch)
+        } else {
+            (switch, host)
         };
         let (host, switch) = (names.name(host), names.name(switch));
         return Problem::new("a PAUSE storm of a link")

@@ -62,9 +62,10 @@ impl<'de, S: Deserialize<'de>> Visitor<'de> for Read<S> {
             }
             each.push((rate.0, value));
         }
-        match each.is_empty() {
-            true => Err(A::Error::custom("no rate at all; write { \"10Gbps\" = … }")),
-            false => Ok(ByRate::Each(each)),
+        if each.is_empty() {
+            Err(A::Error::custom("no rate at all; write { \"10Gbps\" = … }"))
+        } else {
+            Ok(ByRate::Each(each))
         }
     }
 }
@@ -115,14 +116,15 @@ impl<T: Copy + PartialOrd> PartialOrd for Rated<T> {
             return Some(Ordering::Equal);
         }
         let rates: Vec<Rate> = self.rates().chain(other.rates()).collect();
-        let is_below = match rates.is_empty() {
-            true => self.same <= other.same,
-            false => rates
+        let is_below = if rates.is_empty() {
+            self.same <= other.same
+        } else {
+            rates
                 .iter()
                 .all(|rate| match (self.at(*rate), other.at(*rate)) {
                     (Some(low), Some(high)) => low <= high,
                     _ => true,
-                }),
+                })
         };
         Some(if is_below {
             Ordering::Less

@@ -44,19 +44,18 @@ fn mixed_brackets(source: &str, error: &toml::de::Error) -> Option<Box<Problem>>
     let key = source.get(span.clone())?;
     let before = source.get(..span.start)?;
     let single = format!("[{key}]");
-    let at = match before.ends_with("[[") {
-        true => {
-            let mut start = 0;
-            before.split_inclusive('\n').find_map(|line| {
-                let at = start + line.len() - line.trim_start().len();
-                start += line.len();
-                line.trim_start().starts_with(&single).then_some(at)
-            })?
-        }
-        false => before
+    let at = if before.ends_with("[[") {
+        let mut start = 0;
+        before.split_inclusive('\n').find_map(|line| {
+            let at = start + line.len() - line.trim_start().len();
+            start += line.len();
+            line.trim_start().starts_with(&single).then_some(at)
+        })?
+    } else {
+        before
             .lines()
             .any(|line| line.trim_start().starts_with(&format!("[{single}]")))
-            .then(|| before.len().checked_sub(1))??,
+            .then(|| before.len().checked_sub(1))??
     };
     Some(Box::new(several(key, at..at + single.len())))
 }

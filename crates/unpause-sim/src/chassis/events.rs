@@ -126,9 +126,10 @@ impl<M: Model> Chassis<M> {
             let ready = self.outputs.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);
-            let interrupted = match RARE {
-                true => self.on_rare_arrivals(&mut at, now, window),
-                false => self.on_arrivals::<PREFETCHES>(&mut at, now, way_on, window),
+            let interrupted = if RARE {
+                self.on_rare_arrivals(&mut at, now, window)
+            } else {
+                self.on_arrivals::<PREFETCHES>(&mut at, now, way_on, window)
             };
             if interrupted {
                 continue;
@@ -186,9 +187,10 @@ impl<M: Model> NodeModel for Chassis<M> {
         if self.slow_path {
             return self.run_slow_path(window);
         }
-        match M::GOES_AT_ONCE && window.prefetches {
-            true => self.run_window::<true, false>(window),
-            false => self.run_window::<false, false>(window),
+        if M::GOES_AT_ONCE && window.prefetches {
+            self.run_window::<true, false>(window)
+        } else {
+            self.run_window::<false, false>(window)
         }
     }
 

@@ -57,9 +57,10 @@ impl<S: PauseSource> Inputs<S> {
             ingress.extend(of_port);
         }
         let scheme = &plan.config.scheme.congestion_point;
-        let ports = match watches_inputs(scheme) {
-            true => transmitters.len(),
-            false => 0,
+        let ports = if watches_inputs(scheme) {
+            transmitters.len()
+        } else {
+            0
         };
         let none = congestion_point::Config::None;
         let config = |class| if watched(class) { scheme } else { &none };

@@ -24,9 +24,10 @@ impl<M: Model> Chassis<M> {
     /// Counts a packet that was to join a queue which is closed.
     #[cold]
     pub fn lose_at_port(&mut self, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        match self.outputs.ports[usize::from(way.to)].down {
-            true => window.lose((self.id, way.to), LossPlace::Port, packet),
-            false => self.discard_in_storm(self.index(way.to, way.class), packet, false, window),
+        if self.outputs.ports[usize::from(way.to)].down {
+            window.lose((self.id, way.to), LossPlace::Port, packet)
+        } else {
+            self.discard_in_storm(self.index(way.to, way.class), packet, false, window)
         }
     }
 

@@ -175,9 +175,10 @@ impl<M: Model> Chassis<M> {
         if port.end.eligible() == 0 || port.ready {
             return;
         }
-        match port.end.is_free(now) {
-            true => self.send_next(now, port_id, window),
-            false => port.schedule(port_id, &mut self.outputs.ready),
+        if port.end.is_free(now) {
+            self.send_next(now, port_id, window)
+        } else {
+            port.schedule(port_id, &mut self.outputs.ready)
         }
     }
 

@@ -67,9 +67,10 @@ impl<M: Model> Chassis<M> {
     /// Closes the causes of PAUSE that are open at the end of the run, looks once more at what holds the bytes of ingresses that are
     /// still XOFF, and hands everything over.
     fn record_causes(&self, mut causes: Recorder, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        let counted = match M::COUNTS_QUEUES {
-            true => Counted::Queues(None),
-            false => Counted::Before(None),
+        let counted = if M::COUNTS_QUEUES {
+            Counted::Queues(None)
+        } else {
+            Counted::Before(None)
         };
         for (index, totals) in self.inputs.totals.iter().enumerate() {
             let holders = causes.is_open(index).then(|| {

@@ -73,9 +73,10 @@ impl<M: Model> Chassis<M> {
     /// Puts a packet into its egress queue.
     #[inline(always)]
     pub fn join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        match self.outputs.queues[self.index(way.to, way.class)].lets_join() {
-            true => self.admitted(now, packet, 0, way, window),
-            false => self.ask_and_join(now, packet, way, window),
+        if self.outputs.queues[self.index(way.to, way.class)].lets_join() {
+            self.admitted(now, packet, 0, way, window)
+        } else {
+            self.ask_and_join(now, packet, way, window)
         }
     }
 
@@ -133,9 +134,10 @@ impl<M: Model> Chassis<M> {
         let queue = &mut self.outputs.queues[index];
         let port = &mut self.outputs.ports[to as usize];
         if port.sends_at_once(now, class) {
-            return match queue.lets_leave() {
-                true => self.leave(now, packet, now, flags, way, window),
-                false => self.ask_and_leave(now, packet, flags, way, window),
+            return if queue.lets_leave() {
+                self.leave(now, packet, now, flags, way, window)
+            } else {
+                self.ask_and_leave(now, packet, flags, way, window)
             };
         }
         if packet.trace_number().is_some() {

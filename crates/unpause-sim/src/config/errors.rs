@@ -82,9 +82,10 @@ impl Fec {
         };
         let none_wrong = power(right, symbols);
         if f64::from(symbols) * wrong > f64::from(corrected) {
-            return match none_wrong > 0.0 {
-                true => 1.0 - terms(0, corrected, none_wrong),
-                false => 1.0,
+            return if none_wrong > 0.0 {
+                1.0 - terms(0, corrected, none_wrong)
+            } else {
+                1.0
             };
         }
         // The first term of the tail, factor by factor; the power of what is right last, which is near 1 here.

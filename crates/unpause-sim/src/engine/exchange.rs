@@ -102,9 +102,10 @@ impl Exchange for Sequential {
     }
 
     fn synchronize(&mut self) -> Result<Status, Error> {
-        match self.interrupted {
-            true => Err(Error::Interrupted),
-            false => Ok(std::mem::replace(&mut self.status, Status::IDLE)),
+        if self.interrupted {
+            Err(Error::Interrupted)
+        } else {
+            Ok(std::mem::replace(&mut self.status, Status::IDLE))
         }
     }
 

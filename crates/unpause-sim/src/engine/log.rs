@@ -126,9 +126,10 @@ impl Log {
 
 /// Adds `others`, which are not copied if they are the first.
 fn join<T>(all: &mut Vec<T>, others: Vec<T>) {
-    match all.is_empty() {
-        true => *all = others,
-        false => all.extend(others),
+    if all.is_empty() {
+        *all = others
+    } else {
+        all.extend(others)
     }
 }
 

@@ -214,9 +214,10 @@ impl Window<'_, '_> {
             self.log.job_links.count(own, &packet, on_wire);
         }
         let retries = !self.wires.retries.are_unused();
-        let (start, free) = match retries {
-            true => self.send_kept(own, now, &packet),
-            false => (now, free),
+        let (start, free) = if retries {
+            self.send_kept(own, now, &packet)
+        } else {
+            (now, free)
         };
         if transmitter.traced {
             let queued = Queued {
@@ -246,9 +247,10 @@ impl Window<'_, '_> {
                 .outgoing
                 .send(to, transmitter.peer_port, packet, self.telemetry);
         }
-        match self.wires.credits.may_overtake(packet) {
-            true => self.inboxes.put_early(transmitter.far_end(), packet),
-            false => self.inboxes.put(transmitter.far_end(), packet),
+        if self.wires.credits.may_overtake(packet) {
+            self.inboxes.put_early(transmitter.far_end(), packet)
+        } else {
+            self.inboxes.put(transmitter.far_end(), packet)
         }
         self.calendar.wake(transmitter.peer, packet.time);
     }
@@ -305,9 +307,10 @@ impl Window<'_, '_> {
             .wires
             .credits
             .on_freed(now, port, class, packet.bytes.into())?;
-        match due <= now {
-            true => self.send_update(now, at),
-            false => Some(due),
+        if due <= now {
+            self.send_update(now, at)
+        } else {
+            Some(due)
         }
     }
 

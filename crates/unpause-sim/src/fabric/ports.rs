@@ -173,15 +173,13 @@ impl Ports {
                 is_far,
                 ..
             } = *transmitter;
-            transmitter.shard = match traced
-                || cuts_through
-                || is_far
-                || !speed.is_whole()
-                || watched.contains(&port)
-            {
-                true => SLOW_PATH,
-                false => shard_of[transmitter.peer as usize],
-            };
+            transmitter.shard =
+                if traced || cuts_through || is_far || !speed.is_whole() || watched.contains(&port)
+                {
+                    SLOW_PATH
+                } else {
+                    shard_of[transmitter.peer as usize]
+                };
         }
     }
     /// How many nodes there are.

@@ -68,9 +68,10 @@ impl Telemetry {
     /// Takes the record of a packet, if it has one: it has come to its end, or leaves the shard.
     #[inline]
     pub fn take(&mut self, packet: &Packet) -> Option<Record> {
-        match packet.has_telemetry() {
-            false => None,
-            true => self.remove(packet.stamp),
+        if packet.has_telemetry() {
+            self.remove(packet.stamp)
+        } else {
+            None
         }
     }
 

@@ -94,9 +94,10 @@ fn shares(bytes: u64, parts: u32, first: u32, count: u32) -> u64 {
     let more = bytes % u64::from(parts);
     let before = |end: u32| u64::from(end).min(more);
     let end = first + count;
-    let longer = match end <= parts {
-        true => before(end) - before(first),
-        false => more - before(first) + before(end - parts),
+    let longer = if end <= parts {
+        before(end) - before(first)
+    } else {
+        more - before(first) + before(end - parts)
     };
     bytes / u64::from(parts) * u64::from(count) + longer
 }

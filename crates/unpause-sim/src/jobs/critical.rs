@@ -422,9 +422,10 @@ impl<'a> Walk<'_, 'a> {
 
     /// A message has come, or its ACK, now.
     fn before_message(&mut self, message: &'a MessageRecord, by_ack: bool) -> Option<At> {
-        let message = match by_ack {
-            true => message,
-            false => self.of.last_to_come(message),
+        let message = if by_ack {
+            message
+        } else {
+            self.of.last_to_come(message)
         };
         let sender = Place {
             iteration: message.iteration,

@@ -81,12 +81,11 @@ impl JobLinks {
             jobs.len() - 1
         });
         let sent = &mut jobs[known];
-        match packet.kind.is_data() {
-            true => {
-                sent.data_packets += 1;
-                sent.data_bytes += wire_bytes;
-            }
-            false => sent.control_bytes += wire_bytes,
+        if packet.kind.is_data() {
+            sent.data_packets += 1;
+            sent.data_bytes += wire_bytes;
+        } else {
+            sent.control_bytes += wire_bytes
         }
     }
 

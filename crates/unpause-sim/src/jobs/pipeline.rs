@@ -92,9 +92,12 @@ impl Pipeline {
             0 => Some(n - 1).filter(|_| chunk > 0),
             _ => Some(me - 1),
         };
-        let after = |chunk: u32| match me + 1 == n {
-            true => Some(0).filter(|_| chunk + 1 < self.chunks),
-            false => Some(me + 1),
+        let after = |chunk: u32| {
+            if me + 1 == n {
+                Some(0).filter(|_| chunk + 1 < self.chunks)
+            } else {
+                Some(me + 1)
+            }
         };
         let way = |step| self.way((me, n), order, step);
         if let Some(done) = step.checked_sub(1) {

@@ -25,9 +25,10 @@ fn around((me, n): (u32, u32), own: u32, reduces: bool, to: &mut Step) {
 
 /// All-reduce: rank r sends block r - s and adds what it gets; then it passes on what is complete.
 pub fn ring((me, n): (u32, u32), step: u32, to: &mut Step) {
-    match step < n - 1 {
-        true => around((me, n), before(me, step, n), true, to),
-        false => around((me, n), before(me + 1, step - (n - 1), n), false, to),
+    if step < n - 1 {
+        around((me, n), before(me, step, n), true, to)
+    } else {
+        around((me, n), before(me + 1, step - (n - 1), n), false, to)
     }
 }
 
@@ -85,18 +86,13 @@ pub fn halving_doubling((me, n): (u32, u32), step: u32, to: &mut Step) {
         return;
     }
     // Its place among those that are left, and whose place that is.
-    let at = match paired {
-        true => me / 2,
-        false => me - pairs,
-    };
-    let rank = |at: u32| match at < pairs {
-        true => 2 * at,
-        false => at + pairs,
-    };
+    let at = if paired { me / 2 } else { me - pairs };
+    let rank = |at: u32| if at < pairs { 2 * at } else { at + pairs };
     let levels = p.ilog2();
-    let (level, reduces) = match inner < levels {
-        true => (inner, true),
-        false => (2 * levels - 1 - inner, false),
+    let (level, reduces) = if inner < levels {
+        (inner, true)
+    } else {
+        (2 * levels - 1 - inner, false)
     };
     let distance = p >> (level + 1);
     let partner = at ^ distance;
@@ -107,9 +103,10 @@ pub fn halving_doubling((me, n): (u32, u32), step: u32, to: &mut Step) {
         count: distance,
         reduces,
     };
-    let (sent, received) = match reduces {
-        true => (partner, at),
-        false => (at, partner),
+    let (sent, received) = if reduces {
+        (partner, at)
+    } else {
+        (at, partner)
     };
     to.sends.push(part_of(sent, partner));
     to.receives.push(part_of(received, partner));
@@ -128,9 +125,10 @@ pub fn rails((me, n): (u32, u32), per_server: u32, step: u32, to: &mut Step) {
     let inside = per_server - 1;
     let between = 2 * (servers - 1);
     if step < inside || step >= inside + between {
-        match step < inside {
-            true => ring_scatter((place, per_server), step, to),
-            false => ring_gather((place, per_server), step - inside - between, to),
+        if step < inside {
+            ring_scatter((place, per_server), step, to)
+        } else {
+            ring_gather((place, per_server), step - inside - between, to)
         }
         for part in to.sends.iter_mut().chain(&mut to.receives) {
             part.peer += server * per_server;

@@ -83,12 +83,11 @@ fn run(
             );
             for (block, theirs) in places(part.first, part.count).zip(data) {
                 let own = &mut held[me as usize][block];
-                match reduces {
-                    true => {
-                        assert_eq!(*own & theirs, 0, "nothing is added twice");
-                        *own |= theirs;
-                    }
-                    false => *own = theirs,
+                if reduces {
+                    assert_eq!(*own & theirs, 0, "nothing is added twice");
+                    *own |= theirs;
+                } else {
+                    *own = theirs
                 }
             }
         }

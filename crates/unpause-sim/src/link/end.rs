@@ -120,9 +120,10 @@ impl End {
         window: &mut Window<'_, '_>,
     ) {
         let pauses = self.xoff != 0;
-        let asked = match pauses {
-            true => &mut self.xoff,
-            false => &mut self.xon,
+        let asked = if pauses {
+            &mut self.xoff
+        } else {
+            &mut self.xon
         };
         let classes = std::mem::take(asked);
         let (mut priorities, mut pause) = (0, Time::ZERO);

@@ -154,22 +154,22 @@ impl Egress {
     /// The waits at a place that is of this egress, each with the number of its pause.
     pub fn waits(&self, place: &Place) -> impl Iterator<Item = (usize, Wait)> {
         let at = place.at as usize;
-        let (first, last) = match place.is_run {
-            true => (self.held.runs[at].first, self.held.runs[at].last),
-            false => (self.held.parts[at].pause, self.held.parts[at].pause),
+        let (first, last) = if place.is_run {
+            (self.held.runs[at].first, self.held.runs[at].last)
+        } else {
+            (self.held.parts[at].pause, self.held.parts[at].pause)
         };
         (first as usize..=last as usize).map(move |number| {
             let pause = &self.held.pauses[number];
-            let (start, bytes) = match place.is_run {
-                true => {
-                    let span = pause.end - pause.start;
-                    let allowed = self.held.runs[at].rate.map(|rate| bytes_in(rate, span));
-                    (
-                        pause.start,
-                        allowed.map_or(pause.each, |it| it.min(pause.each)),
-                    )
-                }
-                false => (self.held.parts[at].start, self.held.parts[at].bytes),
+            let (start, bytes) = if place.is_run {
+                let span = pause.end - pause.start;
+                let allowed = self.held.runs[at].rate.map(|rate| bytes_in(rate, span));
+                (
+                    pause.start,
+                    allowed.map_or(pause.each, |it| it.min(pause.each)),
+                )
+            } else {
+                (self.held.parts[at].start, self.held.parts[at].bytes)
             };
             let wait = Wait {
                 start,

@@ -20,9 +20,10 @@ impl Plan<'_> {
         if !self.routing.goes_by_groups() {
             return;
         }
-        let groups = match self.sprays() || !self.epochs.is_empty() {
-            true => self.routing.groups_between(way.src, way.dst),
-            false => Vec::from_iter(self.routing.group_between(way)),
+        let groups = if self.sprays() || !self.epochs.is_empty() {
+            self.routing.groups_between(way.src, way.dst)
+        } else {
+            Vec::from_iter(self.routing.group_between(way))
         };
         let by_groups = groups.into_iter().map(Some);
         into.extend(by_groups.filter_map(|group| self.path_by(way, group)));

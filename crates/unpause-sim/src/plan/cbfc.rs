@@ -46,11 +46,10 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     let loses = !events.errors.is_empty() && config.switch.retry.is_none();
     if fails || loses {
         let message = "the credits of frames that a link loses are not restored yet";
-        let help = match fails {
-            true => "remove the events, or set flow_control = \"pfc\"",
-            false => {
-                "add retry = \"llr\", which loses none to errors, or set flow_control = \"pfc\""
-            }
+        let help = if fails {
+            "remove the events, or set flow_control = \"pfc\""
+        } else {
+            "add retry = \"llr\", which loses none to errors, or set flow_control = \"pfc\""
         };
         return Err(Invalid::new(FIELD, message)
             .label("links must not fail or have errors")

@@ -25,9 +25,10 @@ fn check_frame(payload: (&'static str, u32), header: (&'static str, u32)) -> Res
     if payload.1.saturating_add(header.1) <= u32::from(u16::MAX) {
         return Ok(());
     }
-    let (larger, smaller) = match header.1 > payload.1 {
-        true => (header, payload),
-        false => (payload, header),
+    let (larger, smaller) = if header.1 > payload.1 {
+        (header, payload)
+    } else {
+        (payload, header)
     };
     let invalid = Invalid::new(larger.0, "a frame has at most 65535 bytes");
     Err(invalid

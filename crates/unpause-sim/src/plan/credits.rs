@@ -43,10 +43,12 @@ fn oversubscription(fabric: &Fabric) -> (u128, u128) {
         let (a, b) = (link.a as usize, link.b as usize);
         for (node, peer) in [(a, b), (b, a)] {
             let (toward_hosts, inward) = &mut rates[node];
-            *match far[peer] < far[node] {
-                true => toward_hosts,
-                false => inward,
-            } += rate;
+            let sum = if far[peer] < far[node] {
+                toward_hosts
+            } else {
+                inward
+            };
+            *sum += rate;
         }
     }
     let mut of_tier: BTreeMap<u32, (u128, u128)> = BTreeMap::new();

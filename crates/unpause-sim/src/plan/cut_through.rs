@@ -42,9 +42,10 @@ impl Plan<'_> {
             return Time::ZERO;
         }
         let came = transmitter.speed;
-        let goes = match transmitter.feeds_faster {
-            true => self.goes_at(routing, transmitter, packet),
-            false => came,
+        let goes = if transmitter.feeds_faster {
+            self.goes_at(routing, transmitter, packet)
+        } else {
+            came
         };
         self.early(packet.bytes.into(), came, goes)
     }

@@ -287,9 +287,10 @@ fn places(
     let (mut at_ends, mut by_all) = (BTreeSet::new(), BTreeSet::new());
     let set = |of: &mut BTreeSet<usize>, links: &[(usize, bool)]| {
         for &(link, up) in links {
-            match up {
-                true => of.remove(&link),
-                false => of.insert(link),
+            if up {
+                of.remove(&link)
+            } else {
+                of.insert(link)
             };
         }
     };

@@ -101,9 +101,10 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
         };
         sum = (0..program.connections().len()).map(of).max().unwrap_or(0);
     }
-    match sum * u128::from(job.iterations) > u128::from(config.host.most_bytes()) {
-        true => Err("more than 2^32 packets could go over a connection: fewer iterations, or a larger payload".into()),
-        false => Ok(()),
+    if sum * u128::from(job.iterations) > u128::from(config.host.most_bytes()) {
+        Err("more than 2^32 packets could go over a connection: fewer iterations, or a larger payload".into())
+    } else {
+        Ok(())
     }
 }
 
@@ -117,19 +118,21 @@ fn check_pipeline(it: &Pipeline, of: &Collective) -> Result<(), String> {
             "a pipeline has one chunk of the model at each rank, an interleaved one 2 to {MOST_CHUNKS}"
         ));
     }
-    match (1..=MOST_MICRO_BATCHES).contains(&it.micro_batches) {
-        true => Ok(()),
-        false => Err(format!(
+    if (1..=MOST_MICRO_BATCHES).contains(&it.micro_batches) {
+        Ok(())
+    } else {
+        Err(format!(
             "a pipeline has 1 to {MOST_MICRO_BATCHES} micro-batches"
-        )),
+        ))
     }
 }
 
 fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
     let Some(exchange) = &phase.collective else {
-        return match phase.compute > Time::ZERO {
-            true => Ok(()),
-            false => Err("a phase has neither compute nor a collective".into()),
+        return if phase.compute > Time::ZERO {
+            Ok(())
+        } else {
+            Err("a phase has neither compute nor a collective".into())
         };
     };
     check_groups(exchange, ranks)?;

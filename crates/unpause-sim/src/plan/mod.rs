@@ -146,13 +146,17 @@ pub fn least_time(config: &Config) -> impl Fn(&Transmitter) -> Time {
     let frame = smallest_on_wire(config);
     // Updates of credits and answers of retry are no frames, and wait for none.
     let switch = &config.switch;
-    let bytes = match switch.cbfc.is_some() || switch.retry.is_some() {
-        true => frame.min(UPDATE_BYTES),
-        false => frame,
+    let bytes = if switch.cbfc.is_some() || switch.retry.is_some() {
+        frame.min(UPDATE_BYTES)
+    } else {
+        frame
     };
-    move |link| match link.cuts_through {
-        true => link.delay,
-        false => link.delay + link.speed.time_for(bytes),
+    move |link| {
+        if link.cuts_through {
+            link.delay
+        } else {
+            link.delay + link.speed.time_for(bytes)
+        }
     }
 }
 
@@ -352,9 +356,10 @@ impl<'a> Plan<'a> {
     /// The speed of the wire behind a port at a time.
     pub fn speed_at(&self, port: GlobalPort, time: Time) -> LinkSpeed {
         let fabric = self.ports.transmitters[port as usize].speed;
-        match self.config.events.rates.is_empty() {
-            true => fabric,
-            false => self.epochs.speed_at(port, time).unwrap_or(fabric),
+        if self.config.events.rates.is_empty() {
+            fabric
+        } else {
+            self.epochs.speed_at(port, time).unwrap_or(fabric)
         }
     }
 

@@ -82,9 +82,10 @@ fn frame(config: &Config) -> u64 {
 
 /// `low` is at most `high`.
 fn ordered(low: (&'static str, u64), high: (&'static str, u64)) -> Result<(), Invalid> {
-    match low.1 <= high.1 {
-        true => Ok(()),
-        false => Err(Invalid::above(low, high)),
+    if low.1 <= high.1 {
+        Ok(())
+    } else {
+        Err(Invalid::above(low, high))
     }
 }
 

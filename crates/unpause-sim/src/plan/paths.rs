@@ -128,8 +128,9 @@ fn check_switches(config: &Config) -> Result<(), Invalid> {
     }
     let min = ("switch.balancing_min", thresholds.min_bytes);
     let max = ("switch.balancing_max", thresholds.max_bytes);
-    match min.1 <= max.1 {
-        true => Ok(()),
-        false => Err(Invalid::above(min, max)),
+    if min.1 <= max.1 {
+        Ok(())
+    } else {
+        Err(Invalid::above(min, max))
     }
 }

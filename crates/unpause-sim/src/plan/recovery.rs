@@ -21,9 +21,10 @@ pub fn window_packets(params: &selective_repeat::Params, rate: Rate, config: &Co
     let packets = params.window_packets(rate, config.host.payload_bytes);
     let is_nscc = matches!(config.scheme.roce, congestion_control::Config::Nscc(_));
     let is_uet = is_nscc || config.scheme.credits.is_some();
-    match is_uet && params.window.is_none() {
-        true => packets.saturating_mul(UET_WINDOWS),
-        false => packets,
+    if is_uet && params.window.is_none() {
+        packets.saturating_mul(UET_WINDOWS)
+    } else {
+        packets
     }
 }
 

@@ -195,10 +195,7 @@ impl Bipartition {
 
     /// The half that links from `half` lead to.
     pub fn beyond(&self, half: Half) -> Half {
-        match self.two {
-            true => 1 - half,
-            false => half,
-        }
+        if self.two { 1 - half } else { half }
     }
 
     /// The half that runs after `half`, whose window has ended at `end`, as far as a shard by itself knows, whose next events are
@@ -425,10 +422,10 @@ mod tests {
     fn a_link_is_as_short_as_it_is_in_its_shorter_direction() {
         let ports = schedule_of(7, &RACKS).0;
         let up = |link: &Transmitter| link.peer == 6 || link.peer == 0;
-        let racks = Schedule::new(&ports, |link| match up(link) {
-            true => link.delay,
-            false => link.delay * 9,
-        });
+        let racks = Schedule::new(
+            &ports,
+            |link| if up(link) { link.delay } else { link.delay * 9 },
+        );
         let clusters = racks.clusters.expect("rack 0 is a cluster");
         assert_eq!(clusters.of, [0, 1, 0, 0, 2, 3, 4]);
     }

@@ -42,13 +42,15 @@ impl HpccEcmp {
         let of_flow = way.flow().and_then(|flow| self.ports.get(flow as usize));
         let destination = u32::from(*of_flow.unwrap_or(&self.same));
         let source = u32::from(way.source_port());
-        let (low, high) = match way.is_feedback() {
-            false => (source, destination),
-            true => (destination, source),
+        let (low, high) = if way.is_feedback() {
+            (destination, source)
+        } else {
+            (source, destination)
         };
-        let seed = match switch == src {
-            true => HPCC_HOST_SEED,
-            false => switch,
+        let seed = if switch == src {
+            HPCC_HOST_SEED
+        } else {
+            switch
         };
         murmur3(
             [hpcc_address(src), hpcc_address(dst), low | high << 16],

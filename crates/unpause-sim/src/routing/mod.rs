@@ -182,9 +182,10 @@ impl Routing {
         }
         let mut switch: Vec<SwitchRoutes> = (0..nodes)
             .map(|node| {
-                let (destinations, sets) = match is_host(node) && edge_of_switch[node] == NONE {
-                    true => (0, Vec::new()),
-                    false => (edges.len(), vec![(0, 0)]),
+                let (destinations, sets) = if is_host(node) && edge_of_switch[node] == NONE {
+                    (0, Vec::new())
+                } else {
+                    (edges.len(), vec![(0, 0)])
                 };
                 SwitchRoutes {
                     edge: edge_of_switch[node],
@@ -290,9 +291,10 @@ impl Routing {
 
     /// The NIC by which packets leave the host that they start at, if there is a path.
     pub fn nic(&self, way: &Direction) -> Option<PortId> {
-        match self.switch[way.src as usize].next_hops.is_empty() {
-            true => Some(0),
-            false => self.port(way.src, way.src, way.dst, way),
+        if self.switch[way.src as usize].next_hops.is_empty() {
+            Some(0)
+        } else {
+            self.port(way.src, way.src, way.dst, way)
         }
     }
 

@@ -141,9 +141,10 @@ impl<'a> Search<'a> {
         self.distance.fill(UNKNOWN);
         self.frontier.clear();
         self.start();
-        match self.fabric.groups.is_empty() {
-            true => self.find_all(),
-            false => self.find_all_by_groups(),
+        if self.fabric.groups.is_empty() {
+            self.find_all()
+        } else {
+            self.find_all_by_groups()
         }
         for (&switch, place) in self.frontier.iter().zip(0..) {
             self.found[switch as usize] = place;
@@ -203,10 +204,7 @@ impl<'a> Search<'a> {
     /// How far a link between two switches is.
     fn length(&self, a: u32, b: u32) -> u32 {
         let group = |switch: u32| self.fabric.group(self.switches[switch as usize]);
-        match group(a) == group(b) {
-            true => 1,
-            false => self.far,
-        }
+        if group(a) == group(b) { 1 } else { self.far }
     }
 
     /// The root itself is found first; of a host, its switches.

@@ -141,9 +141,10 @@ fn messages(
     ends.sort_unstable_by_key(|it| (it.flow, it.number));
     acks.sort_unstable_by_key(|it| (it.flow, it.number));
     let (mut starts, mut acks) = (starts.iter().peekable(), acks.iter().peekable());
-    let flows: HashMap<u32, &FlowEnd> = match ends.is_empty() {
-        true => HashMap::new(),
-        false => flows.iter().map(|it| (it.id, it)).collect(),
+    let flows: HashMap<u32, &FlowEnd> = if ends.is_empty() {
+        HashMap::new()
+    } else {
+        flows.iter().map(|it| (it.id, it)).collect()
     };
     let mut ideal = IdealFct::default();
     let mut ideal_of = |flow: u32, bytes: u64| {

@@ -153,9 +153,10 @@ impl Shard {
                 self.telemetry.put(&mut packet, record);
             }
             let place = plan.ports.place(port);
-            match self.wires.credits.may_overtake(&packet) {
-                true => self.inboxes.put_early(place, &packet),
-                false => self.inboxes.put(place, &packet),
+            if self.wires.credits.may_overtake(&packet) {
+                self.inboxes.put_early(place, &packet)
+            } else {
+                self.inboxes.put(place, &packet)
             }
             self.calendar.wake(place.0, packet.time);
         }

@@ -73,9 +73,12 @@ fn the_next_frame_has_the_new_rate() {
     let results = run(&config);
     let frame = u64::from(config.largest_frame_bytes()) + u64::from(config.fabric.framing_bytes);
     let sent = sent(&results);
-    let lasts = |at: Time| match us(100) <= at && at < us(200) {
-        true => gbps(10).time_for(frame),
-        false => gbps(40).time_for(frame),
+    let lasts = |at: Time| {
+        if us(100) <= at && at < us(200) {
+            gbps(10).time_for(frame)
+        } else {
+            gbps(40).time_for(frame)
+        }
     };
     assert!(sent.len() > 900, "{}", sent.len());
     for pair in sent.windows(2) {

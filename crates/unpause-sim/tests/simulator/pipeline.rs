@@ -276,17 +276,18 @@ fn random_pipeline(
     if spray {
         config.switch.balancing = Balancing::Adaptive(Default::default());
     }
-    let memory = match shared {
-        false => Memory::Dedicated {
-            ingress_bytes: 20_000 + HEADROOM,
-            egress_bytes: 30_000,
-        },
-        true => Memory::Shared {
+    let memory = if shared {
+        Memory::Shared {
             queue_bytes: 8_000,
             pool_bytes: 100_000,
             queue_share_bytes: 30_000,
             port_share_bytes: 50_000,
-        },
+        }
+    } else {
+        Memory::Dedicated {
+            ingress_bytes: 20_000 + HEADROOM,
+            egress_bytes: 30_000,
+        }
     };
     let pipeline = PipelineConfig {
         packets_per_second: 20_000_000,

@@ -52,9 +52,10 @@ fn model(stages: usize, algorithm: Algorithm, micro_batches: usize, message: Tim
             let mut free = Time::ZERO;
             for (forward, it) in order(stage) {
                 let way = usize::from(!forward);
-                let from = match forward {
-                    true => stage.checked_sub(1),
-                    false => Some(stage + 1).filter(|it| *it < stages),
+                let from = if forward {
+                    stage.checked_sub(1)
+                } else {
+                    Some(stage + 1).filter(|it| *it < stages)
                 };
                 let Some(came) = from.map_or(Some(Time::ZERO), |from: usize| {
                     Some(ends[from][it][way]? + message)

@@ -67,9 +67,12 @@ fn on_ranks(config: &Config, count: usize, threads: usize, stop_at: Option<usize
     let run = |rank: Rank| {
         let samples = Mutex::new(Vec::new());
         let take = |some| samples.lock().unwrap().extend::<Vec<_>>(some);
-        let watch = &mut |_| match stop_at == Some(rank.number) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let watch = &mut |_| {
+            if stop_at == Some(rank.number) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let results = run_ranks(config, &rank, threads, watch, Some(&take));
         (results, samples.into_inner().unwrap())

@@ -214,10 +214,13 @@ fn of_a_host(
                 congested,
                 rec_rate,
             }),
-        ) => match congested {
-            true => format!("CNP: decrease, receive rate {} Mb/s", rec_rate / 1000),
-            false => "CNP: increase".into(),
-        },
+        ) => {
+            if congested {
+                format!("CNP: decrease, receive rate {} Mb/s", rec_rate / 1000)
+            } else {
+                "CNP: increase".into()
+            }
+        }
         (kind, _) => match (kind, groups) {
             (PacketKind::Data, true) => "data".into(),
             (PacketKind::Ack, true) => "ack".into(),
@@ -335,9 +338,10 @@ impl Group {
 
     /// The packet is the next of these.
     fn goes_on(&self, packet: Numbered, now: Time) -> bool {
-        let next = match packet.is_data {
-            true => packet.seq == self.last.seq + 1,
-            false => packet.seq > self.last.seq,
+        let next = if packet.is_data {
+            packet.seq == self.last.seq + 1
+        } else {
+            packet.seq > self.last.seq
         };
         self.is_of(packet) && next && now - self.until < LONG
     }

@@ -40,9 +40,10 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
         conventions(map, &lossless, findings);
         for (dscp, class) in &map.entries {
             let uses = of_dscp.entry(*dscp).or_default();
-            match lossless.contains(&class.value) {
-                true => uses.lossless.push((port, class)),
-                false => uses.lossy.push((port, class, &qos.pfc)),
+            if lossless.contains(&class.value) {
+                uses.lossless.push((port, class))
+            } else {
+                uses.lossy.push((port, class, &qos.pfc))
             }
         }
     }
@@ -176,9 +177,10 @@ fn conventions(map: &Map, lossless: &BTreeSet<u8>, findings: &mut Vec<Finding>) 
         let as_others = beside
             .iter()
             .all(|other| other.is_some_and(|it| it.value == class.value));
-        let severity = match as_others {
-            true => Severity::Note,
-            false => Severity::Warning,
+        let severity = if as_others {
+            Severity::Note
+        } else {
+            Severity::Warning
         };
         findings.push(Finding::new(
             severity,
@@ -214,9 +216,10 @@ fn uneven(dscp: u8, uses: &Uses<'_>, findings: &mut Vec<Finding>) {
         uses.lossless.len(),
         uses.lossy.len()
     );
-    let spot = match uses.lossy.len() <= uses.lossless.len() {
-        true => &lossy.spot,
-        false => &lossless.spot,
+    let spot = if uses.lossy.len() <= uses.lossless.len() {
+        &lossy.spot
+    } else {
+        &lossless.spot
     };
     findings.push(
         Finding::new(Severity::Error, "lossless-dscp-lossy", spot, message, fix).because([line]),

@@ -55,9 +55,10 @@ fn missing(
         .filter(|(of, _)| of == port)
         .map(|(_, group)| group.to_string())
         .collect();
-    let there = match of_port.is_empty() {
-        true => "BUFFER_PG has no entry of the port".to_owned(),
-        false => format!("BUFFER_PG has groups {} of the port", of_port.join(", ")),
+    let there = if of_port.is_empty() {
+        "BUFFER_PG has no entry of the port".to_owned()
+    } else {
+        format!("BUFFER_PG has groups {} of the port", of_port.join(", "))
     };
     let entry = db.groups.get(&(port.to_owned(), group));
     let it = db.ports.get(port);

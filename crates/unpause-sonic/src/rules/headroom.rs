@@ -112,9 +112,10 @@ fn one(
         of_other.is_some_and(|(speed, length)| speed < cable.mbps || length < cable.metres);
     let mut short = needs.iter().enumerate();
     if let Some((at, need)) = short.find(|(_, need)| xoff.value < need.bytes) {
-        let severity = match at == 0 || is_for_less {
-            true => Severity::Error,
-            false => Severity::Warning,
+        let severity = if at == 0 || is_for_less {
+            Severity::Error
+        } else {
+            Severity::Warning
         };
         let largest = needs.iter().map(|need| need.bytes).max();
         let mut finding = too_small(severity, cable, name, xoff, need, largest.unwrap_or(0));

@@ -261,15 +261,16 @@ impl Priority<'_> {
             Some(its) => format!("priority group {}", its.value),
             None => "the switch's default priority group".to_owned(),
         };
-        let message = match is_lossless {
-            true => format!(
+        let message = if is_lossless {
+            format!(
                 "PAUSE of priority {priority} stops queue {queue}, in which class {class} waits, whose frames fill {fills}: it is \
                  stopped for others, and asks for PAUSE of another priority"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "class {class} waits in queue {queue}, which PAUSE of priority {priority} stops, but fills {fills}, which is \
                  lossy: its frames are delayed and then dropped"
-            ),
+            )
         };
         let line = match its {
             Some(its) => format!(

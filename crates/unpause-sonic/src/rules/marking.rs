@@ -129,12 +129,11 @@ fn reach(
     }
     let is_one = all.len() == 1;
     for (it, ports) in all {
-        let queue = match is_one {
-            true => "a lossless queue".to_owned(),
-            false => {
-                let ports: Vec<&str> = ports.into_iter().collect();
-                format!("a lossless queue to {}", some_of(&ports))
-            }
+        let queue = if is_one {
+            "a lossless queue".to_owned()
+        } else {
+            let ports: Vec<&str> = ports.into_iter().collect();
+            format!("a lossless queue to {}", some_of(&ports))
         };
         findings.extend(said(&it, &queue, name, min));
     }
@@ -151,12 +150,11 @@ fn reached(senders: &Senders, name: &str, min: u64) -> Reached {
         }
         None => {
             lines.push(senders.arithmetic(senders.number()));
-            lines.push(match min >= senders.size {
-                true => {
-                    "the threshold is no less than the whole pool: no number of senders reaches it"
-                        .to_owned()
-                }
-                false => format!("one sender is stopped at {} B", count(alone)),
+            lines.push(if min >= senders.size {
+                "the threshold is no less than the whole pool: no number of senders reaches it"
+                    .to_owned()
+            } else {
+                format!("one sender is stopped at {} B", count(alone))
             });
         }
     }

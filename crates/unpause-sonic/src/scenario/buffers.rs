@@ -210,9 +210,10 @@ fn headrooms(groups: &[Group<'_>], lossless: &BTreeSet<u8>, writer: &mut Writer)
         let scope = Scope {
             port: Some(name),
             switch: None,
-            priorities: match priorities == *lossless {
-                true => BTreeSet::new(),
-                false => priorities,
+            priorities: if priorities == *lossless {
+                BTreeSet::new()
+            } else {
+                priorities
             },
         };
         let from = "BUFFER_PROFILE xoff of this port";
@@ -254,9 +255,12 @@ fn memory(
             let bytes = headrooms.by_port[&(it.at.name(), it.number)];
             by_port.entry(it.at.port).or_default().push(bytes);
         }
-        let of_port = |all: &Vec<u64>| match is_dynamic {
-            true => all.iter().copied().max().unwrap_or(0),
-            false => all.iter().sum(),
+        let of_port = |all: &Vec<u64>| {
+            if is_dynamic {
+                all.iter().copied().max().unwrap_or(0)
+            } else {
+                all.iter().sum()
+            }
         };
         let headroom: u64 = by_port.values().map(of_port).sum();
         let classes = if is_dynamic { 1 } else { lossless.len() as u64 };
@@ -267,9 +271,10 @@ fn memory(
     let Some(buffer) = sizes.iter().map(|it| it.0).min() else {
         return;
     };
-    let of = match is_dynamic {
-        true => "BUFFER_POOL size, with size and xoff of one lossless group a port",
-        false => "BUFFER_POOL size, with size and xoff of each lossless group",
+    let of = if is_dynamic {
+        "BUFFER_POOL size, with size and xoff of one lossless group a port"
+    } else {
+        "BUFFER_POOL size, with size and xoff of each lossless group"
     };
     writer.key("buffer", format!("\"{buffer}B\""), of);
     for (bytes, switch) in sizes.iter().filter(|(own, _)| *own != buffer) {
@@ -328,9 +333,12 @@ fn thresholds(
     let reserve = one("size beside the headroom", &reserves)?.unwrap_or_default();
     let gap = one("xon_offset", &gaps)?.unwrap_or_default();
     let is_dynamic = kind == "dynamic_th";
-    let key = |value: i64| match is_dynamic {
-        true => ("alpha", alpha(value), format!("dynamic_th {value}")),
-        false => ("xoff", format!("\"{value}B\""), "static_th".to_owned()),
+    let key = |value: i64| {
+        if is_dynamic {
+            ("alpha", alpha(value), format!("dynamic_th {value}"))
+        } else {
+            ("xoff", format!("\"{value}B\""), "static_th".to_owned())
+        }
     };
     let same = most(&all.iter().map(|it| &it.value).collect::<Vec<_>>());
     for (mut scope, value) in differing("the threshold", &all, most, writer) {
@@ -362,9 +370,10 @@ fn thresholds(
 /// 2 to this power, as a scenario has it.
 pub(super) fn alpha(power: i64) -> String {
     let size = 1_u64 << power.unsigned_abs().min(63);
-    match power < 0 {
-        true => format!("\"1/{size}\""),
-        false => size.to_string(),
+    if power < 0 {
+        format!("\"1/{size}\"")
+    } else {
+        size.to_string()
     }
 }
 

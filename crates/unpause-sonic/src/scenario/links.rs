@@ -316,9 +316,10 @@ impl Builder<'_> {
             is_host,
         };
         self.fabric.ports[index].insert(port.to_owned(), end);
-        let pair = match name.as_str() < other {
-            true => (name.clone(), other.to_owned()),
-            false => (other.to_owned(), name.clone()),
+        let pair = if name.as_str() < other {
+            (name.clone(), other.to_owned())
+        } else {
+            (other.to_owned(), name.clone())
         };
         if let Some(at) = self.pairs.get(&pair) {
             let link = &mut self.fabric.links[*at];

@@ -29,9 +29,10 @@ pub(super) fn most<T: Ord + Clone>(values: &[&T]) -> T {
 
 /// The value that most have, or none if one has none.
 pub(super) fn most_of_all<T: Ord + Clone>(values: &[&Option<T>]) -> Option<T> {
-    match values.iter().any(|it| it.is_none()) {
-        true => None,
-        false => most(values),
+    if values.iter().any(|it| it.is_none()) {
+        None
+    } else {
+        most(values)
     }
 }
 

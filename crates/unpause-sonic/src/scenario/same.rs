@@ -62,11 +62,10 @@ pub(super) fn one<T: PartialEq + Clone + Display>(
                 other.value, other.whose, first.value, first.whose
             );
             let same = other.db.name() == first.db.name();
-            let expected = match same {
-                true => "the same at all ports of the switch: a scenario has it once for them",
-                false => {
-                    "the same everywhere: a scenario has it once for all switches, ports and priorities"
-                }
+            let expected = if same {
+                "the same at all ports of the switch: a scenario has it once for them"
+            } else {
+                "the same everywhere: a scenario has it once for all switches, ports and priorities"
             };
             Err(other.db.place(&other.spot).error(found, expected))
         }

@@ -117,10 +117,10 @@ fn parameters_of_mechanism(
 fn without_effect(mechanism: &str, parameters: &mut Table) {
     let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
     let mut idle: Vec<&str> = Vec::new();
-    match is("clocks", "separate".into()) {
-        true => idle.extend(["alpha_init", "alpha_order", "byte_counter"]),
-        false if mechanism == "dcqcn" => idle.push("cut_interval"),
-        false => {}
+    if is("clocks", "separate".into()) {
+        idle.extend(["alpha_init", "alpha_order", "byte_counter"]);
+    } else if mechanism == "dcqcn" {
+        idle.push("cut_interval");
     }
     if is("cnp_on_ack", true.into()) {
         idle.extend(["cnp_interval", "np_poll"]);

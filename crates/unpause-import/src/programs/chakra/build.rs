@@ -224,9 +224,10 @@ impl<'a> Builder<'a> {
             };
             let (found, expected) = explain(&error, &self.draft, &place);
             let node = place(error.rank, error.operation);
-            let found = match found.contains(&node) {
-                true => found,
-                false => format!("{found} ({node})"),
+            let found = if found.contains(&node) {
+                found
+            } else {
+                format!("{found} ({node})")
             };
             let (trace, at) = of(error.rank, error.operation);
             trace.error(at, found, expected)

@@ -107,9 +107,12 @@ pub(super) fn listed_groups(values: &str) -> Option<Vec<(String, Vec<u32>)>> {
         Some((name, ranks.collect::<Option<Vec<u32>>>()?))
     };
     let groups = list.as_array()?.iter().map(group);
-    let of_all = |(name, ranks): (String, Vec<u32>)| match name == "0" {
-        true => (String::new(), ranks),
-        false => (name, ranks),
+    let of_all = |(name, ranks): (String, Vec<u32>)| {
+        if name == "0" {
+            (String::new(), ranks)
+        } else {
+            (name, ranks)
+        }
     };
     Some(
         groups

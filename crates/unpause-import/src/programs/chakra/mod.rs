@@ -66,9 +66,10 @@ pub fn read_chakra(
 
 fn of_rank(path: &Path, rank: u32) -> PathBuf {
     let text = path.to_string_lossy();
-    match text.contains(RANK) {
-        true => text.replace(RANK, &rank.to_string()).into(),
-        false => format!("{text}.{rank}.et").into(),
+    if text.contains(RANK) {
+        text.replace(RANK, &rank.to_string()).into()
+    } else {
+        format!("{text}.{rank}.et").into()
     }
 }
 

@@ -46,13 +46,15 @@ pub(super) fn imported(
     };
     let others = files.next().map(|((key, _), file)| (key, file.span()));
     only_the_file((keys, step), file, others, left)?;
-    let channels = match left.contains(&"channels") {
-        true => phases::at_least_one(&keys.work.channels, "channels")?,
-        false => 1,
+    let channels = if left.contains(&"channels") {
+        phases::at_least_one(&keys.work.channels, "channels")?
+    } else {
+        1
     };
-    let collectives = match left.contains(&"algorithm") {
-        true => collectives(keys, channels)?,
-        false => Collectives::default(),
+    let collectives = if left.contains(&"algorithm") {
+        collectives(keys, channels)?
+    } else {
+        Collectives::default()
     };
     let read = |path: &Path| -> Result<Imported, FileError> {
         match format {

@@ -50,9 +50,10 @@ pub(crate) fn loss_recovery(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Chec
                     chosen.as_ref().map_or(key.span(), Spanned::span),
                     format!("{KEY} is \"{}\"", found.name()),
                 )
-                .help(match key.get_ref() == found.name() {
-                    true => "remove the table: go-back-N has its timeout in [host]".to_owned(),
-                    false => format!("remove the table, or set {KEY} = \"{}\"", key.get_ref()),
+                .help(if key.get_ref() == found.name() {
+                    "remove the table: go-back-N has its timeout in [host]".to_owned()
+                } else {
+                    format!("remove the table, or set {KEY} = \"{}\"", key.get_ref())
                 })
                 .err();
         }

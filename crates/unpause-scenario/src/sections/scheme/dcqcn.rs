@@ -186,9 +186,10 @@ impl Scheme for Dcqcn {
                 cnp_on_ack: rp.cnp_on_ack,
             }),
         };
-        let notification_point = match rp.cnp_on_ack {
-            true => notification_point::Config::None,
-            false => notification_point::Config::Dcqcn(self.np),
+        let notification_point = if rp.cnp_on_ack {
+            notification_point::Config::None
+        } else {
+            notification_point::Config::Dcqcn(self.np)
         };
         self.cp.configure(SchemeConfig {
             notification_point,

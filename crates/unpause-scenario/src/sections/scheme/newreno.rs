@@ -27,9 +27,10 @@ pub(super) struct Keys {
 
 /// The congestion point that drops packets, if any are to be dropped.
 pub(super) fn dropping(faults: faults::Params) -> congestion_point::Config {
-    match faults.drop_probability > Fraction::ZERO {
-        true => congestion_point::Config::Faults(faults),
-        false => congestion_point::Config::None,
+    if faults.drop_probability > Fraction::ZERO {
+        congestion_point::Config::Faults(faults)
+    } else {
+        congestion_point::Config::None
     }
 }
 

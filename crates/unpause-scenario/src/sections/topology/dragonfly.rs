@@ -319,9 +319,10 @@ mod tests {
                 assert_eq!(between.len() as u32, groups * (groups - 1) / 2, "{what}");
                 let least = between.values().min().copied().unwrap();
                 assert!(between.values().all(|links| *links - least <= 1), "{what}");
-                let used = match groups % 2 == 1 && ports % 2 == 1 {
-                    true => ports - 1,
-                    false => ports,
+                let used = if groups % 2 == 1 && ports % 2 == 1 {
+                    ports - 1
+                } else {
+                    ports
                 };
                 assert_eq!(between.values().sum::<u32>(), groups * used / 2, "{what}");
                 for group in 0..groups {

@@ -302,9 +302,10 @@ pub(super) fn without_priorities(
         .at(span, "here")
         .at(
             kind.span(),
-            match from_file {
-                true => "the file says the priority of each flow",
-                false => "these flows have no size",
+            if from_file {
+                "the file says the priority of each flow"
+            } else {
+                "these flows have no size"
             },
         )
         .help("remove it")

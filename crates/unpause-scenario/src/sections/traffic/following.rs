@@ -108,15 +108,16 @@ pub(crate) fn check(config: &Config, places: &[(u16, Range<usize>)], names: &Nam
 
 /// Message, label and help for an entry that waits for itself, by its own name or through others.
 fn circular(name: &str, names_itself: bool) -> [String; 3] {
-    let [label, help] = match names_itself {
-        true => [
+    let [label, help] = if names_itself {
+        [
             "this is the entry itself",
             "name another entry, or remove `after`",
-        ],
-        false => [
+        ]
+    } else {
+        [
             "each of these entries waits for the other",
             "let one of them start at a fixed time: remove its `after`",
-        ],
+        ]
     };
     let message = format!("traffic `{name}` waits for itself");
     [message, label.into(), help.into()]
@@ -150,9 +151,10 @@ fn explanation(wrong: &Unfollowable, config: &Config, names: &Names) -> [String;
         ],
         Why::NothingEnds { host } => {
             let host = names.name(*host);
-            let (verb, other, ending) = match acknowledged {
-                true => ("send", "receives", "delivered"),
-                false => ("receive", "sends", "acknowledged"),
+            let (verb, other, ending) = if acknowledged {
+                ("send", "receives", "delivered")
+            } else {
+                ("receive", "sends", "acknowledged")
             };
             [
                 format!("{host} sends in `{name}`, but {ends} no flow of `{before}` to wait for"),

@@ -72,9 +72,10 @@ impl Shapers {
 
     /// Bit c set: class c of a port is held.
     pub fn held(&self, port: PortId) -> u8 {
-        match self.ports[usize::from(port)] {
-            true => u8::MAX,
-            false => self.classes[usize::from(port)],
+        if self.ports[usize::from(port)] {
+            u8::MAX
+        } else {
+            self.classes[usize::from(port)]
         }
     }
 
@@ -102,9 +103,10 @@ impl Shapers {
             if due <= busy {
                 return None;
             }
-            match bucket == index {
-                true => self.classes[number] |= 1 << class,
-                false => self.ports[number] = true,
+            if bucket == index {
+                self.classes[number] |= 1 << class
+            } else {
+                self.ports[number] = true
             }
             Some(Timer::Shaper.entry(due, bucket as u32))
         });

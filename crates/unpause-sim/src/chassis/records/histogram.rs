@@ -52,9 +52,10 @@ impl Histogram {
             }
             counts[step] += 1;
         }
-        self.at = match now < self.last {
-            true => now + self.probe.interval,
-            false => Time::NEVER,
+        self.at = if now < self.last {
+            now + self.probe.interval
+        } else {
+            Time::NEVER
         };
     }
 

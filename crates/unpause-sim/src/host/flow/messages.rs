@@ -66,9 +66,10 @@ impl Sender {
             None if is_selective => self.recovery.end_at(posted.packets),
             None => return,
         }
-        match is_selective && !self.windowed {
-            true => recovery.open_window(&mut self.recovery, u32::MAX),
-            false => self.open_window(&mut recovery),
+        if is_selective && !self.windowed {
+            recovery.open_window(&mut self.recovery, u32::MAX)
+        } else {
+            self.open_window(&mut recovery)
         }
     }
 }

@@ -73,9 +73,10 @@ fn put<T>(list: &mut Vec<Option<T>>, place: usize, it: T) {
 fn fastest(src: NodeId, plan: &Plan<'_>) -> Rate {
     let links = plan.ports.transmitters_of(src).iter();
     let rates = links.map(|link| link.speed.rate());
-    match plan.config.host.sprays() {
-        true => Rate::from_bps(rates.map(Rate::as_bps).sum()),
-        false => rates.max().unwrap_or(Rate::ZERO),
+    if plan.config.host.sprays() {
+        Rate::from_bps(rates.map(Rate::as_bps).sum())
+    } else {
+        rates.max().unwrap_or(Rate::ZERO)
     }
 }
 

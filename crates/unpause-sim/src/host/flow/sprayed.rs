@@ -64,9 +64,10 @@ impl Sprayed {
         self.nic = Some(nic);
         let number = packet.seq;
         if number < self.sent && *self.value(number) & TOLD == 0 {
-            let echo = match timeouts > self.timeouts {
-                true => Echo::Timeout,
-                false => Echo::Lost,
+            let echo = if timeouts > self.timeouts {
+                Echo::Timeout
+            } else {
+                Echo::Lost
             };
             let value = *self.value(number);
             self.law.on_echo(now, value, echo);
@@ -83,9 +84,10 @@ impl Sprayed {
         if feedback.kind == Kind::TrimNak {
             return self.on_trim(now, feedback);
         }
-        let echo = match feedback.is(ECE) {
-            true => Echo::Marked,
-            false => Echo::Clear,
+        let echo = if feedback.is(ECE) {
+            Echo::Marked
+        } else {
+            Echo::Clear
         };
         let value = self.port ^ feedback.source_port;
         self.law.on_echo(now, value, echo);
@@ -96,9 +98,10 @@ impl Sprayed {
     fn on_trim(&mut self, now: Time, nak: &Packet) {
         let number = trimmed_number(nak);
         let value = self.port ^ nak.source_port;
-        let echo = match nak.is(LAST_HOP) {
-            true => Echo::Clear,
-            false => Echo::Lost,
+        let echo = if nak.is(LAST_HOP) {
+            Echo::Clear
+        } else {
+            Echo::Lost
         };
         self.law.on_echo(now, value, echo);
         if number < self.sent {

@@ -117,14 +117,16 @@ impl Nic {
             pacing: Heap::default(),
             control: Ring::default(),
             classes: (0..classes).map(|_| Class::default()).collect(),
-            acks: match plan.config.host.pause_acks {
-                true => (0..classes).map(|_| Ring::default()).collect(),
-                false => Vec::new(),
+            acks: if plan.config.host.pause_acks {
+                (0..classes).map(|_| Ring::default()).collect()
+            } else {
+                Vec::new()
             },
             list: FlowList::default(),
-            stopped_by: match plan.config.probes.causes {
-                true => vec![Time::ZERO; classes],
-                false => Vec::new(),
+            stopped_by: if plan.config.probes.causes {
+                vec![Time::ZERO; classes]
+            } else {
+                Vec::new()
             },
             waits: Vec::new(),
             replies: Vec::new(),

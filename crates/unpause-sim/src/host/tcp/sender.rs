@@ -271,9 +271,10 @@ impl Sender {
         if !matches!(self.state, State::Open) {
             return;
         }
-        let number = match packet.is(ALL) {
-            true => self.sent,
-            false => unwrap(packet.seq, self.acknowledged()),
+        let number = if packet.is(ALL) {
+            self.sent
+        } else {
+            unwrap(packet.seq, self.acknowledged())
         };
         let ack = Ack {
             number: self.base.saturating_add(number),

@@ -126,9 +126,10 @@ impl<'a> Trial<'a> {
             let it = &self.draft.ranks[rank as usize].operations[operation as usize];
             match it.task {
                 Task::Compute(time) if time > Time::ZERO => {
-                    let order = match self.draft.by_number {
-                        true => 0,
-                        false => self.next_order(),
+                    let order = if self.draft.by_number {
+                        0
+                    } else {
+                        self.next_order()
                     };
                     let streams = &mut self.ranks[rank as usize].streams;
                     let stream = streams.entry(it.stream).or_default();

@@ -175,9 +175,10 @@ impl<'p> Graph<'p> {
             // A NIC in a PAUSE storm sends PAUSE for nothing.
             let for_nothing = total == 0 && self.plan.is_host(cause.node);
             for holder in first {
-                let weight = match for_nothing {
-                    true => 1.0,
-                    false => holder.bytes as f64 / total.max(1) as f64,
+                let weight = if for_nothing {
+                    1.0
+                } else {
+                    holder.bytes as f64 / total.max(1) as f64
                 };
                 let (own, paused) = self.split(cause.node, holder);
                 self.blame(&mut blamed, cause, holder, (weight * own, late), &all);

@@ -97,18 +97,20 @@ fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
         is_feedback: false,
     };
     let sprays = plan.config.host.sprays() && plan.config.host.nic != NicModel::Hpcc;
-    let nearest = match sprays && plan.ports.of(flow.src).len() > 1 {
-        true => plan.routing.choices(flow.src, flow.dst).to_vec(),
-        false => Vec::from_iter(plan.routing.nic(&first)),
+    let nearest = if sprays && plan.ports.of(flow.src).len() > 1 {
+        plan.routing.choices(flow.src, flow.dst).to_vec()
+    } else {
+        Vec::from_iter(plan.routing.nic(&first))
     };
     let mut nics: Vec<_> = nearest.into_iter().map(|nic| (flow.src, nic)).collect();
     if nics.is_empty() {
         nics.push((flow.src, 0));
     }
     let mut found = nics.clone();
-    let by_groups = match plan.sprays() {
-        true => plan.routing.groups_between(flow.src, flow.dst),
-        false => Vec::from_iter(plan.routing.group_between(&first)),
+    let by_groups = if plan.sprays() {
+        plan.routing.groups_between(flow.src, flow.dst)
+    } else {
+        Vec::from_iter(plan.routing.group_between(&first))
     };
     for group in by_groups.iter().copied().map(Some) {
         follow(plan, (&first, &nics), group, &mut found);
@@ -135,9 +137,10 @@ fn follow(
             continue;
         }
         let ends = (flow.src, flow.dst);
-        let choices: Vec<PortId> = match plan.sprays() {
-            true => plan.routing.choices_by(next, ends, between).to_vec(),
-            false => Vec::from_iter(plan.routing.port_by(next, flow, between)),
+        let choices: Vec<PortId> = if plan.sprays() {
+            plan.routing.choices_by(next, ends, between).to_vec()
+        } else {
+            Vec::from_iter(plan.routing.port_by(next, flow, between))
         };
         for port in choices {
             if !own.contains(&(next, port)) {

@@ -22,9 +22,10 @@ impl Shard {
     pub fn start_flow(&mut self, plan: &Plan<'_>, start: FlowStart) {
         let to = self.shard_of[start.spec.src as usize];
         if plan.followers.has(start.id) {
-            match to == self.index {
-                true => self.host(start.spec.src).wait_for(start, plan),
-                false => self.outboxes[to as usize].starts.push(start),
+            if to == self.index {
+                self.host(start.spec.src).wait_for(start, plan)
+            } else {
+                self.outboxes[to as usize].starts.push(start)
             }
         } else if to == self.index {
             self.host(start.spec.src).schedule(start);

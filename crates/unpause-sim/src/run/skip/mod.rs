@@ -93,9 +93,10 @@ impl Default for Past {
 impl Past {
     /// The distance to what the present is compared with may double, or restarts.
     fn wait_longer(&mut self) {
-        self.patience = match self.patience < MOST_PATIENCE {
-            true => self.patience * 2,
-            false => 1,
+        self.patience = if self.patience < MOST_PATIENCE {
+            self.patience * 2
+        } else {
+            1
         };
     }
 }
@@ -431,9 +432,10 @@ impl Budget {
     /// Reckons with what has been done meanwhile.
     fn reckon(&mut self, status: &Status) {
         let hops = status.packet_hops - self.packet_hops;
-        let gained = match self.skipped {
-            true => hops.saturating_mul(VALUES_PER_SKIPPED_HOP),
-            false => hops / HOPS_PER_VALUE,
+        let gained = if self.skipped {
+            hops.saturating_mul(VALUES_PER_SKIPPED_HOP)
+        } else {
+            hops / HOPS_PER_VALUE
         };
         // What is left over of a value is reckoned next time.
         self.packet_hops += if self.skipped {

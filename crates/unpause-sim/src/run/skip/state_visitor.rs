@@ -141,10 +141,13 @@ impl Step {
             }
             let at = Time::from_ps(now.value);
             match now.kind {
-                Kind::Time | Kind::Earliest | Kind::Deadline if by == 0 => match at < start {
-                    true => passed = passed.max(at),
-                    false => repeat.until = repeat.until.min(at),
-                },
+                Kind::Time | Kind::Earliest | Kind::Deadline if by == 0 => {
+                    if at < start {
+                        passed = passed.max(at)
+                    } else {
+                        repeat.until = repeat.until.min(at)
+                    }
+                }
                 Kind::Time | Kind::Earliest => {
                     moving = moving.min(Time::from_ps(before.value));
                     if now.kind == Kind::Earliest {
@@ -181,9 +184,10 @@ impl Step {
                     if *step != end_by.wrapping_sub(by) {
                         return None;
                     }
-                    match end_by == by {
-                        true => continue,
-                        false => (entry.value.saturating_sub(1), by),
+                    if end_by == by {
+                        continue;
+                    } else {
+                        (entry.value.saturating_sub(1), by)
                     }
                 }
                 Kind::Step => (u64::from(entry.flow).saturating_sub(entry.value), *step),

@@ -165,9 +165,10 @@ impl<'p> Driven<'p> {
             shard.ends_after(host, end, &mut self.ends);
         }
         let ended = !self.worker.shard.log.ended.is_empty();
-        Ok(match ended {
-            true => Some(Reached::Ended(first)),
-            false => (first == limit).then_some(Reached::Limit),
+        Ok(if ended {
+            Some(Reached::Ended(first))
+        } else {
+            (first == limit).then_some(Reached::Limit)
         })
     }
 

@@ -64,9 +64,10 @@ impl SharedBuffer {
             let place = (port, plan.classes.priority(class));
             let shift = overrides.at(place, |it| it.shift);
             let shift = shift.unwrap_or(plan.pfc_shift(transmitter.speed));
-            let headroom = match is_lossless(class) {
-                true => plan.headroom_at(id, place),
-                false => 0,
+            let headroom = if is_lossless(class) {
+                plan.headroom_at(id, place)
+            } else {
+                0
             };
             Account::new(headroom, Shift::new(shift))
         };
@@ -78,9 +79,10 @@ impl SharedBuffer {
                 headroom_size: config.pfc.headroom_pool_bytes.unwrap_or(u64::MAX),
                 headroom_used: 0,
             },
-            threshold: match config.cbfc.is_some() || own_settings.is_some() {
-                true => memory::ELSEWHERE,
-                false => own.threshold,
+            threshold: if config.cbfc.is_some() || own_settings.is_some() {
+                memory::ELSEWHERE
+            } else {
+                own.threshold
             },
             own_settings,
             lossless: own.lossless,
@@ -288,9 +290,10 @@ impl Model for SharedBuffer {
         _plan: &Plan<'_>,
     ) -> bool {
         let pool = &self.pool;
-        let lossy_bytes = match self.lossless >> class & 1 == 1 {
-            true => None,
-            false => Some(self.lossy_bytes),
+        let lossy_bytes = if self.lossless >> class & 1 == 1 {
+            None
+        } else {
+            Some(self.lossy_bytes)
         };
         pool.used + size <= pool.size
             && ingress[index].passes(size, lossy_bytes, pool, &self.threshold)

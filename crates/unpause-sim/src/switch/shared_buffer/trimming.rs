@@ -98,9 +98,10 @@ impl SharedBuffer {
         switch.outputs.egress[index].trimmed_packets += 1;
         window.log.counts.trimmed_packets += 1;
         // With telemetry the time of sending is not in the packet.
-        let mut flags = match packet.is(INT) {
-            true => packet.bits & (ECT | CE),
-            false => packet.bits & (ECT | CE | MEASURE | ACK_REQUEST),
+        let mut flags = if packet.is(INT) {
+            packet.bits & (ECT | CE)
+        } else {
+            packet.bits & (ECT | CE | MEASURE | ACK_REQUEST)
         };
         window.telemetry.take(packet);
         let peer = switch.outputs.ports[usize::from(way.to)]

@@ -124,9 +124,10 @@ impl Case {
             start: us(start),
             source_port: bytes as u16,
             extra_delay: ExtraDelay::Drawn(0),
-            connections: match self.pooled {
-                true => Connections::Pool(Pool::new(start % 2 == 0)),
-                false => Connections::New,
+            connections: if self.pooled {
+                Connections::Pool(Pool::new(start % 2 == 0))
+            } else {
+                Connections::New
             },
             ..tcp_flow(src, dst, Some(bytes))
         });
