@@ -139,10 +139,10 @@ pub struct Run {
     /// Result directory [default: results/<folder>-<file name>, plus the seed if --seed is given].
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Override the scenario's seed.
+    /// Override the scenario's seed, or its sweep over seeds.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Run N consecutive seeds, starting with the scenario's.
+    /// Run N consecutive seeds, starting with the scenario's first.
     #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
     pub seeds: Option<u32>,
     /// Run only this scheme; may be given several times.
@@ -180,10 +180,10 @@ pub struct Testbed {
     /// Result directory [default: results/<folder>-<file name>-testbed, plus the seed if --seed is given].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
-    /// Override the scenario's seed.
+    /// Override the scenario's seed, or its sweep over seeds.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Run N consecutive seeds, starting with the scenario's.
+    /// Run N consecutive seeds, starting with the scenario's first.
     #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
     pub seeds: Option<u32>,
     /// Run only this scheme; may be given several times.

@@ -1,5 +1,6 @@
 //! Where results go, and what is said of what was there.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
@@ -66,8 +67,10 @@ fn same_file(a: &Path, b: &Path) -> bool {
 pub fn replaced(before: &Before) -> String {
     let mut text = String::new();
     if let Some(old) = &before.replaced {
-        let seeds: Vec<String> = old.seeds.iter().take(5).map(u64::to_string).collect();
-        let more = if old.seeds.len() > seeds.len() {
+        // An older version may have listed them again for each scheme.
+        let every: BTreeSet<u64> = old.seeds.iter().copied().collect();
+        let seeds: Vec<String> = every.iter().take(5).map(u64::to_string).collect();
+        let more = if every.len() > seeds.len() {
             ", …"
         } else {
             ""

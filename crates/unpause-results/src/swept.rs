@@ -12,6 +12,8 @@ pub struct Swept {
     pub value: f64,
     /// All names, in a sweep over names.
     pub names: Arc<[String]>,
+    /// Whether it is the run's seed, and nothing else changes with it.
+    pub is_seed: bool,
 }
 
 impl Swept {
@@ -23,8 +25,10 @@ impl Swept {
 
 impl From<f64> for Swept {
     fn from(value: f64) -> Self {
-        let names = Arc::default();
-        Self { value, names }
+        Self {
+            value,
+            ..Self::default()
+        }
     }
 }
 

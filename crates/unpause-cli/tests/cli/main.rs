@@ -218,6 +218,9 @@ fn what_is_replaced_and_what_stays_is_said() {
         said.contains("replaced: the result of two.toml (seed 1)\nkept unchanged: notes.txt\n")
     );
     assert!(place.path().join("out/notes.txt").exists());
+    run(&["-o", "out/", "--seeds", "2"]);
+    let said = run(&["-o", "out/"]);
+    assert!(said.contains("replaced: the result of two.toml (seed 1, 2)\n"));
 }
 
 #[test]

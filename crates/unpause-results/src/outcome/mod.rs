@@ -64,7 +64,7 @@ pub struct Manifest {
     pub unpause: String,
     /// The scenario.
     pub scenario: ScenarioNote,
-    /// Seed of each run, all the same unless swept.
+    /// Seeds of the runs, each once.
     pub seeds: Vec<u64>,
     /// The machine.
     pub host: HostNote,
@@ -203,6 +203,7 @@ impl Outcome {
     pub fn manifest(&self) -> Manifest {
         let mut seeds: Vec<u64> =
             summary::u64s(&self.tables.runs, "seed").map_or(Vec::new(), <[u64]>::to_vec);
+        seeds.sort_unstable();
         seeds.dedup();
         Manifest {
             unpause: env!("CARGO_PKG_VERSION").to_owned(),

@@ -173,7 +173,14 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, Swept)> {
                 .as_primitive_opt::<Float64Type>()?;
             let value = column.value(row);
             let names = names_of(&schema, name);
-            Some((name.clone(), Swept { value, names }))
+            Some((
+                name.clone(),
+                Swept {
+                    value,
+                    names,
+                    ..Swept::default()
+                },
+            ))
         })
         .collect()
 }

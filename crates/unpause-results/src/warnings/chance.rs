@@ -15,18 +15,9 @@ use crate::warnings::foreseen::Foreseen;
 /// All runs of several seeds, by number, if at no point any scheme has other flows or ports with another seed. Where
 /// one has, the comparison needs its seeds.
 pub fn same_seeds<'a>(parts: &[(&'a Run, &Tables)]) -> Vec<&'a Run> {
-    // A sweep over seeds has them as values.
-    let is_seed = |at: usize| {
-        let mut runs = parts.iter();
-        runs.all(|(run, _)| run.values[at].value == run.config.seed as f64)
-    };
-    let of_run = parts.first().map_or(0, |(run, _)| run.values.len());
-    let others: Vec<usize> = (0..of_run).filter(|at| !is_seed(*at)).collect();
     let point = |run: &Run| -> Vec<u64> {
-        others
-            .iter()
-            .map(|at| run.values[*at].value.to_bits())
-            .collect()
+        let others = run.values.iter().filter(|swept| !swept.is_seed);
+        others.map(|swept| swept.value.to_bits()).collect()
     };
     let is_alike =
         |one: &Run, other: &Run| one.scheme == other.scheme && point(one) == point(other);

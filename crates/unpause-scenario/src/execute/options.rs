@@ -13,9 +13,9 @@ use unpause_text::limits;
 pub struct Options {
     /// Schemes to run; empty for all.
     pub schemes: Vec<String>,
-    /// Another seed.
+    /// Another seed, also in the place of the file's sweep over seeds.
     pub seed: Option<u64>,
-    /// Every run with this many seeds, one after the other from its own.
+    /// Every run with this many seeds, one after the other from its own or, of a sweep over seeds, from the first.
     pub seeds: Option<u32>,
     /// Another duration.
     pub duration: Option<Time>,
@@ -54,7 +54,14 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
         });
     }
     check_warmup(scenario, options)?;
-    let wanted = |run: &&Run| options.schemes.is_empty() || options.schemes.contains(&run.scheme);
+    let asked = options.seed.is_some() || options.seeds.is_some();
+    let first = scenario.runs().first().map(|run| run.config.seed);
+    let repeats =
+        |run: &Run| run.values.iter().any(|swept| swept.is_seed) && Some(run.config.seed) != first;
+    let wanted = |run: &&Run| {
+        let chosen = options.schemes.is_empty() || options.schemes.contains(&run.scheme);
+        chosen && !(asked && repeats(run))
+    };
     let seeds = u64::from(options.seeds.unwrap_or(1).max(1));
     let count = scenario.runs().iter().filter(wanted).count() as u64 * seeds;
     if count > limits::RUNS as u64 {
@@ -71,6 +78,9 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
     let of_index = |((more, mut run), index): ((u64, Run), u32)| {
         run.index = index;
         run.config.seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
+        for swept in run.values.iter_mut().filter(|swept| swept.is_seed) {
+            swept.value = run.config.seed as f64;
+        }
         run.config.stop = options.duration.unwrap_or(run.config.stop);
         run.config.draw_ports();
         if options.exact_packets {
@@ -93,5 +103,58 @@ fn check_warmup(scenario: &Scenario, options: &Options) -> Result<(), Error> {
             help: Some("set a longer duration, or a shorter warmup in the scenario".into()),
         }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn seeds_that_are_asked_for_replace_those_of_the_file() {
+        let text = r#"
+duration = "1us"
+[topology]
+builder = "single-switch"
+hosts = 2
+rate = "10Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+kind = "flow"
+name = "F0"
+from = "H0"
+to = "H1"
+size = "1KB"
+[[sweep]]
+name = "xoff_kb"
+key = "pfc.xoff"
+unit = "KB"
+values = [64, 128]
+[[sweep]]
+name = "repetition"
+key = "seed"
+values = [1, 2, 3]
+"#;
+        let scenario = Scenario::parse(text, Path::new("seeds.toml")).unwrap();
+        let runs = |options: &Options| -> Vec<(u64, f64, f64)> {
+            let runs = selected(&scenario, options).unwrap();
+            let of_run = |run: &Run| (run.config.seed, run.values[0].value, run.values[1].value);
+            runs.iter().map(of_run).collect()
+        };
+        assert_eq!(runs(&Options::default()).len(), 6);
+        let seed = Options {
+            seed: Some(7),
+            ..Options::default()
+        };
+        assert_eq!(runs(&seed), [(7, 64.0, 7.0), (7, 128.0, 7.0)]);
+        let seeds = Options {
+            seeds: Some(2),
+            ..Options::default()
+        };
+        let twice = [64.0, 128.0].map(|xoff| [(1, xoff, 1.0), (2, xoff, 2.0)]);
+        assert_eq!(runs(&seeds), twice.concat());
     }
 }

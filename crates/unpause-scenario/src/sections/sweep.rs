@@ -135,6 +135,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
         check_with(&file, values.len())?;
         let names = names(&file);
         all_different(&file, &values, span.clone())?;
+        let is_seed = sets_only_the_seed(&file);
         let count = values.len() * sweep.points.len();
         if count > limits::RUNS {
             return too_many(&count.to_string(), span).err();
@@ -146,6 +147,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
                 point.values.push(Swept {
                     value: *value,
                     names: Arc::clone(&names),
+                    is_seed,
                 });
                 for key in std::iter::once(&file.key).chain(file.also.value().into_iter().flatten())
                 {
@@ -166,6 +168,14 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
         sweep.columns.push(file.name.into_inner());
     }
     Ok(sweep)
+}
+
+/// True for a sweep that runs the same experiment again.
+fn sets_only_the_seed(file: &SweepKeys) -> bool {
+    let also = file.also.value().into_iter().flatten().count();
+    let with = file.with.value().into_iter().flatten().count();
+    let key = document::split_path(file.key.get_ref());
+    also + with == 0 && key.is_some_and(|steps| steps == ["seed"])
 }
 
 /// Two runs with the same values would be one run twice.
