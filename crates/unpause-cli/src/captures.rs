@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use unpause_capture::{Error as CaptureError, Flows, Reader, write_flow_file, write_pcapng};
-use unpause_scenario::{Error, Saved, Summary, count, counted, file_name};
+use unpause_scenario::{Error, Saved, Summary, count, counted, file_name, were};
 
 use crate::args::{Export, ImportPcap};
 use crate::output::show;
@@ -41,7 +41,8 @@ pub fn export(args: &Export) -> Result<(), Error> {
             Err(error) => return Err(failed(&path, "write", error)),
             Ok(packets) => {
                 done?;
-                show(&format!("{}: {packets} packets\n", path.display()));
+                let packets = counted(packets, "packet");
+                show(&format!("{}: {packets}\n", path.display()));
             }
         }
         written += 1;
@@ -118,19 +119,21 @@ fn notes(flows: &Flows) -> String {
         text += &format!(
             "{} of priority 7, which carries control frames, {} given 6\n",
             counted(flows.lowered, "flow"),
-            if flows.lowered == 1 { "was" } else { "were" }
+            were(flows.lowered as u64)
         );
     }
     if flows.seen_again > 0 {
         text += &format!(
-            "{} packets were also captured on another interface and were counted once\n",
-            flows.seen_again
+            "{} {} also captured on another interface and counted once\n",
+            counted(flows.seen_again, "packet"),
+            were(flows.seen_again as u64)
         );
     }
     if flows.other_links > 0 {
         text += &format!(
-            "{} packets of interfaces with an unknown link type were skipped\n",
-            flows.other_links
+            "{} of interfaces with an unknown link type {} skipped\n",
+            counted(flows.other_links, "packet"),
+            were(flows.other_links as u64)
         );
     }
     if flows.cut_off {

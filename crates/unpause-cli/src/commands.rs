@@ -114,11 +114,11 @@ fn sound(file: &str, scenario: &Scenario) -> String {
     let jobs = (jobs > 0).then(|| several(jobs, "job", "jobs"));
     let sent: Vec<String> = traffic.into_iter().chain(jobs).collect();
     format!(
-        "{file}: ok: {} ({}); {} nodes, {} links, {}; {} simulated\n",
+        "{file}: ok: {} ({}); {}, {}, {}; {} simulated\n",
         several(runs.len(), "run", "runs"),
         schemes.join(", "),
-        first.config.fabric.nodes.len(),
-        first.config.fabric.links.len(),
+        several(first.config.fabric.nodes.len(), "node", "nodes"),
+        several(first.config.fabric.links.len(), "link", "links"),
         sent.join(", "),
         first.config.stop,
     )

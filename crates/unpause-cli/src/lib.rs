@@ -67,10 +67,12 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
 
 fn command(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u8 {
     interrupt::listen();
-    let args = match Args::try_parse_from(args) {
+    let written: Vec<OsString> = args.into_iter().collect();
+    let args = match Args::try_parse_from(&written) {
         Ok(args) => args,
         Err(mut error) => {
             suggest_command(&mut error);
+            suggest_option(&mut error, &written);
             // Help and version go to standard output and are no error.
             let printed = error.print();
             if !error.use_stderr() {
@@ -116,6 +118,30 @@ fn suggest_command(error: &mut clap::Error) {
     if let Some((1 | 2, name)) = near.min() {
         let names = ContextValue::Strings(vec![name.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, names);
+    }
+}
+
+/// Names the option that is nearest to one that its command does not have.
+fn suggest_option(error: &mut clap::Error, written: &[OsString]) {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return;
+    };
+    let Some(found) = found.strip_prefix("--") else {
+        return;
+    };
+    let found = found.split('=').next().unwrap_or(found).to_owned();
+    let mut command = Args::command();
+    for word in written.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = command.find_subcommand(word) {
+            command = below.clone();
+        }
+    }
+    let options = command.get_arguments().filter_map(clap::Arg::get_long);
+    let near = options.map(|name| (strsim::damerau_levenshtein(&found, name), name));
+    if let Some((1 | 2, name)) = near.filter(|(distance, name)| *distance < name.len()).min() {
+        error.remove(ContextKind::Suggested);
+        let name = ContextValue::String(format!("--{name}"));
+        error.insert(ContextKind::SuggestedArg, name);
     }
 }
 

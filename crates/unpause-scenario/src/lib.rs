@@ -54,7 +54,7 @@ pub use unpause_results::tables::files::write_csv;
 pub use unpause_results::tables::{TABLES, Tables};
 pub use unpause_results::warnings::Warning;
 pub use unpause_results::{Swept, machine, percentile};
-pub use unpause_text::count::{count, counted, rounded};
+pub use unpause_text::count::{count, counted, rounded, were};
 pub use unpause_text::error::{Error, SourceError};
 pub use unpause_text::plain as plain_text;
 pub use unpause_text::quantity;

@@ -14,9 +14,35 @@ pub fn count(number: u64) -> String {
 }
 
 /// A number of things, with the name of one: `1 flow`, `1,234 flows`.
-pub fn counted(number: usize, thing: &str) -> String {
+pub fn counted(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", count(number as u64))
+    format!("{} {thing}{plural}", count(number))
+}
+
+/// The verb after [`counted`]: one packet was lost, others were.
+pub fn were(number: u64) -> &'static str {
+    if number == 1 { "was" } else { "were" }
+}
+
+/// Bytes for people, not more than there are: for a limit that is to be followed.
+pub fn size_at_most(bytes: u64) -> String {
+    size(bytes - bytes % step(bytes))
+}
+
+/// Bytes for people, not less than there are.
+pub fn size_at_least(bytes: u64) -> String {
+    size(bytes.next_multiple_of(step(bytes)))
+}
+
+/// The last digit that [`size`] writes.
+fn step(bytes: u64) -> u64 {
+    match bytes {
+        0..1_000 => 1,
+        1_000..1_000_000 => 100,
+        1_000_000..1_000_000_000 => 100_000,
+        _ => 100_000_000,
+    }
 }
 
 /// An estimate for people, to two digits: `123456` is `120000`.
@@ -53,8 +79,17 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_not_rounded_up() {
+        let of = [999, 241_050, 241_100, 999_999, 1_999_999].map(size_at_most);
+        assert_eq!(of, ["999 B", "241 KB", "241.1 KB", "999.9 KB", "1.9 MB"]);
+        let of = [999, 241_050, 241_100, 1_910_001].map(size_at_least);
+        assert_eq!(of, ["999 B", "241.1 KB", "241.1 KB", "2 MB"]);
+    }
+
+    #[test]
     fn one_thing_is_named_in_the_singular() {
-        let of = [0, 1, 2, 1_234].map(|number| counted(number, "flow"));
+        let of = [0, 1, 2, 1_234].map(|number: u64| counted(number, "flow"));
         assert_eq!(of, ["0 flows", "1 flow", "2 flows", "1,234 flows"]);
+        assert_eq!([0, 1, 2].map(were), ["were", "was", "were"]);
     }
 }

@@ -11,6 +11,9 @@ use super::excerpt::excerpt;
 use crate::limits::{MESSAGE, shorten_to};
 use crate::quantity::HELP_MARK;
 
+/// Of a directory with more entries not all are compared with a name that is missing.
+const MOST_BESIDE: usize = 10_000;
+
 /// An error of reading, running or writing.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -26,6 +29,8 @@ pub enum Error {
         path: PathBuf,
         /// Why not.
         reason: std::io::Error,
+        /// The name beside it that may be meant, if there is no such file.
+        help: Option<String>,
     },
     /// A mistake that has no place in a file.
     #[error("{message}")]
@@ -63,9 +68,11 @@ pub struct SourceError {
 impl Error {
     /// A file that could not be dealt with; `action` as in "cannot read".
     pub fn io(action: &'static str, path: &Path, reason: std::io::Error) -> Self {
+        let is_missing = reason.kind() == std::io::ErrorKind::NotFound;
         Self::Io {
             action,
             path: path.to_owned(),
+            help: is_missing.then(|| beside(path)).flatten(),
             reason,
         }
     }
@@ -83,9 +90,9 @@ impl Error {
     pub fn help_text(&self) -> Option<&str> {
         match self {
             Self::Source(error) => error.help.as_deref(),
-            Self::Other { help, .. } => help.as_deref(),
+            Self::Io { help, .. } | Self::Other { help, .. } => help.as_deref(),
             Self::TooLarge { help, .. } => Some(help),
-            _ => None,
+            Self::Interrupted => None,
         }
     }
 
@@ -100,6 +107,21 @@ impl Error {
         }
         text
     }
+}
+
+/// The name of a file or directory beside a missing one that may be meant.
+fn beside(missing: &Path) -> Option<String> {
+    let found = missing.file_name()?.to_str()?;
+    let parent = missing.parent().filter(|it| !it.as_os_str().is_empty());
+    let entries = std::fs::read_dir(parent.unwrap_or(Path::new("."))).ok()?;
+    let names = entries
+        .flatten()
+        .take(MOST_BESIDE)
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+    names.sort_unstable();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    nearest(found, &names)
 }
 
 impl Diagnostic for Error {

@@ -12,7 +12,8 @@ use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::run::Run;
 use crate::warnings::in_force::{self, Place};
-use unpause_text::count::size;
+use crate::warnings::wred;
+use unpause_text::count::{size, size_at_most};
 
 /// A setting to look at.
 pub struct Said<'a> {
@@ -31,6 +32,11 @@ pub fn of(run: &Run) -> Vec<Said<'_>> {
     };
     let all = [switches.buffer(), switches.kmin(), switches.xon()];
     all.into_iter().flatten().collect()
+}
+
+/// The longest queue of a lossless priority under fixed thresholds, if it is known.
+pub fn longest_queue(run: &Run) -> Option<u64> {
+    Some(Switches::of(run)?.most_held()?.1)
 }
 
 /// The switches of a run.
@@ -206,10 +212,13 @@ impl<'a> Switches<'a> {
             kind: "small-buffer",
             message,
             help: match is_own {
-                true => format!("set {key} to {} or less, or raise its buffer", size(fits)),
+                true => format!(
+                    "set {key} to {} or less, or raise its buffer",
+                    size_at_most(fits)
+                ),
                 false => format!(
                     "set {key} to {} or less, or remove {buffer}: enough for every port is the default",
-                    size(fits)
+                    size_at_most(fits)
                 ),
             },
             key: match is_own {
@@ -219,12 +228,26 @@ impl<'a> Switches<'a> {
         })
     }
 
+    /// The switch at which one priority may hold most: every input at XOFF, and its headroom full.
+    fn most_held(&self) -> Option<(NodeId, u64)> {
+        let held = |node| {
+            let of_priority = |priority| {
+                let headroom = self.headroom(node, priority, self.inputs(node));
+                self.xoffs(node, priority).sum::<u64>() + headroom.min(self.pool())
+            };
+            self.priorities(node).map(of_priority).max().unwrap_or(0)
+        };
+        let held = self.each().map(|node| (node, held(node)));
+        held.max_by_key(|(_, held)| *held)
+    }
+
     /// Marking begins at a queue that no number of senders builds up: PAUSE holds them before.
     fn kmin(&self) -> Option<Said<'a>> {
         let config = self.config;
         let all = config.data_priorities();
         let is_lossy = |node| all & !in_force::lossless(config, node) != 0;
-        if self.each().any(is_lossy) {
+        // Packets that WRED would drop are to be held by PAUSE before.
+        if self.each().any(is_lossy) || wred::unmarked(self.run) & self.used != 0 {
             return None;
         }
         let points = config
@@ -246,15 +269,7 @@ impl<'a> Switches<'a> {
             QueueMarking::Off => None,
         });
         let kmin = own.chain([of_all]).min()?;
-        let held = |node| {
-            let of_priority = |priority| {
-                let headroom = self.headroom(node, priority, self.inputs(node));
-                self.xoffs(node, priority).sum::<u64>() + headroom.min(self.pool())
-            };
-            self.priorities(node).map(of_priority).max().unwrap_or(0)
-        };
-        let held = self.each().map(|node| (node, held(node)));
-        let (node, most) = held.max_by_key(|(_, held)| *held)?;
+        let (node, most) = self.most_held()?;
         let xoff = self.same_xoff(node);
         let at_xoff = xoff.map_or(String::new(), |(xoff, _)| format!(" ({})", size(xoff)));
         (most > 0 && kmin >= most).then(|| Said {

@@ -7,7 +7,7 @@ use crate::run::Run;
 use crate::warnings::blind_watchdog;
 use crate::warnings::buffers;
 use crate::warnings::fast_watchdog;
-use crate::warnings::thresholds;
+use crate::warnings::{thresholds, wred};
 
 /// A setting to look at.
 #[derive(Clone)]
@@ -27,6 +27,7 @@ pub fn of(run: &Run) -> Vec<Foreseen> {
     found.extend(blind_watchdog(run));
     found.extend(fast_watchdog(run));
     found.extend(default_thresholds(run));
+    found.extend(wred(run));
     found.extend(buffers::of(run).into_iter().map(|it| Foreseen {
         kind: it.kind,
         message: it.message,
@@ -34,6 +35,17 @@ pub fn of(run: &Run) -> Vec<Foreseen> {
         key: path(&it.key),
     }));
     found
+}
+
+/// WRED that drops what PFC is to protect.
+fn wred(run: &Run) -> Option<Foreseen> {
+    let wred::Drops { why, help } = wred::of(run)?;
+    Some(Foreseen {
+        kind: wred::KIND,
+        message: why,
+        help,
+        key: path(&["scheme", &run.scheme, "wred", "kmin"]),
+    })
 }
 
 fn path(steps: &[&str]) -> Vec<String> {

@@ -11,6 +11,7 @@ use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::timeouts;
+use unpause_text::count::counted;
 
 /// The kind of these messages, which tell of what the scenario asks for.
 pub const KIND: &str = "link-down";
@@ -35,8 +36,8 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
         let all = rest.iter().map(|it| lost(results, it, None));
         let (packets, data) = all.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         let message = format!(
-            "{} more failures of links: {}",
-            rest.len(),
+            "{} of links: {}",
+            counted(rest.len(), "more failure"),
             said(packets, data)
         );
         found.push(told(run, message));
@@ -96,8 +97,8 @@ fn failures(results: &Results) -> Vec<Failure> {
 /// Packets, and those of them with data, as totals count them: the others are ACKs, notifications and PFC frames.
 pub fn said(packets: u64, data: u64) -> String {
     match data == packets {
-        true => format!("{packets} data packets lost"),
-        false => format!("{packets} packets lost, {data} of them data"),
+        true => format!("{} lost", counted(packets, "data packet")),
+        false => format!("{} lost, {data} of them data", counted(packets, "packet")),
     }
 }
 
@@ -184,7 +185,11 @@ pub fn links(run: &Run, wires: &[Port]) -> String {
         .collect();
     match told.len() {
         0..=4 => told.join(", "),
-        count => format!("{} and {} more links", told[..3].join(", "), count - 3),
+        count => format!(
+            "{} and {}",
+            told[..3].join(", "),
+            counted(count - 3, "more link")
+        ),
     }
 }
 
@@ -210,6 +215,7 @@ fn without_route(run: &Run, results: &Results) -> Option<String> {
         false => format!(", {data} of them data,"),
     };
     Some(format!(
-        "{packets} packets{of_data} had no route at {at}, from {first} on"
+        "{}{of_data} had no route at {at}, from {first} on",
+        counted(packets, "packet")
     ))
 }

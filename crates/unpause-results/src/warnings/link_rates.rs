@@ -10,6 +10,7 @@ use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::link_failures::links;
 use crate::warnings::lossy_links::span;
+use unpause_text::count::counted;
 
 /// The kind of these messages, which tell of what the scenario asks for.
 pub const KIND: &str = "link-rate";
@@ -37,7 +38,7 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
     let more = found.len().saturating_sub(MOST);
     found.truncate(MOST);
     if more > 0 {
-        found.push(format!("{more} more rate reductions of links"));
+        found.push(format!("{} of links", counted(more, "more rate reduction")));
     }
     found.into_iter().map(told).collect()
 }

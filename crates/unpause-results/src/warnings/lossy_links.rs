@@ -7,6 +7,7 @@ use unpause_sim::results::{LinkChange, LossPlace, Results};
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::link_failures::{links, said};
+use unpause_text::count::counted;
 
 /// The kind of these messages, which tell of what the scenario asks for.
 pub const KIND: &str = "frame-errors";
@@ -49,8 +50,8 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
             .map(|it| lost(results, it))
             .fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         told.push(format!(
-            "{} more times at which links began to have errors: {}",
-            rest.len(),
+            "{} at which links began to have errors: {}",
+            counted(rest.len(), "more time"),
             said(packets, data)
         ));
     }

@@ -27,6 +27,7 @@ mod unfinished;
 mod unfinished_jobs;
 mod waiting;
 mod warm_up;
+mod wred;
 
 use std::collections::BTreeSet;
 
@@ -41,7 +42,7 @@ use crate::run::measured::Measured;
 use crate::tables::Tables;
 use cycles::{Cycles, ring};
 use in_force::Place;
-use unpause_text::count::size;
+use unpause_text::count::{counted, size, were};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +57,7 @@ pub struct Warning {
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
     /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`,
-    /// `other-load`.
+    /// `other-load`, `wred-below-xoff`.
     pub kind: String,
     /// The event.
     pub message: String,
@@ -272,8 +273,9 @@ impl Found<'_> {
             if port.headroom_dropped_packets > 0 {
                 let (cause, help) = headroom::why_dropped(self.measured, port);
                 let message = format!(
-                    "{at} dropped {} packets of lossless priority {}: {cause}",
-                    port.headroom_dropped_packets, port.priority
+                    "{at} dropped {} of lossless priority {}: {cause}",
+                    counted(port.headroom_dropped_packets, "packet"),
+                    port.priority
                 );
                 self.add("headroom-drops", message, Some(help));
             }
@@ -293,12 +295,16 @@ impl Found<'_> {
             .checked_sub(in_headroom)
             .filter(|packets| *packets > 0)
         {
-            let message = format!("{elsewhere} packets of a lossless priority were dropped");
-            self.add(
-                "lossless-drops",
-                message,
-                Some("see dropped_packets in table ports".into()),
+            let packets = counted(elsewhere, "packet");
+            let message = format!(
+                "{packets} of a lossless priority {} dropped",
+                were(elsewhere)
             );
+            let (message, help) = match wred::of(run) {
+                Some(wred) => (format!("{message}: {}", wred.why), wred.help),
+                None => (message, "see dropped_packets in table ports".to_owned()),
+            };
+            self.add("lossless-drops", message, Some(help));
         }
     }
 

@@ -6,6 +6,7 @@ use unpause_sim::traffic::Transport;
 
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
+use unpause_text::count::counted;
 
 /// A message, where packets took different paths and none was lost.
 pub fn of(measured: &Measured) -> Option<Foreseen> {
@@ -25,7 +26,6 @@ pub fn of(measured: &Measured) -> Option<Foreseen> {
         return None;
     }
     let count = flows.count();
-    let flows = if count == 1 { "flow" } else { "flows" };
     let (why, help) = match config.scheme.loss_recovery {
         Recovery::GoBackN => (
             "go-back-N treats packets that arrive out of order as lost",
@@ -39,7 +39,9 @@ pub fn of(measured: &Measured) -> Option<Foreseen> {
     Some(Foreseen {
         kind: "reordering",
         message: format!(
-            "{count} {flows} retransmitted {packets} packets although none was lost: {why}"
+            "{} retransmitted {} although none was lost: {why}",
+            counted(count, "flow"),
+            counted(packets, "packet")
         ),
         help: help.to_owned(),
         key: Vec::new(),

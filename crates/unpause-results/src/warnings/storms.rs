@@ -6,6 +6,7 @@ use unpause_sim::results::StormRecord;
 use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
+use unpause_text::count::counted;
 
 /// The kind of messages about storms, which tell of what the scenario asks for.
 pub const KIND: &str = "pfc-storm";
@@ -28,9 +29,10 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
         let packets: u64 = rest.iter().map(|it| it.dropped_packets).sum();
         let dropped = match packets {
             0 => String::new(),
-            _ => format!(", in which it dropped {packets} packets"),
+            _ => format!(", in which it dropped {}", counted(packets, "packet")),
         };
-        let message = format!("the PFC watchdog found {} more storms{dropped}", rest.len());
+        let more = counted(rest.len(), "more storm");
+        let message = format!("the PFC watchdog found {more}{dropped}");
         found.push(told(message, TABLE.to_owned()));
     }
     found
@@ -66,11 +68,15 @@ fn help(run: &Run, it: &StormRecord) -> String {
 fn storm(run: &Run, it: &StormRecord) -> String {
     let (node, peer) = (run.names.name(it.node), run.names.name(peer(run, it)));
     let data = match it.dropped_packets == it.dropped_data_packets {
-        true => "data packets".to_owned(),
-        false => format!("packets, {} of them data", it.dropped_data_packets),
+        true => counted(it.dropped_packets, "data packet"),
+        false => format!(
+            "{}, {} of them data",
+            counted(it.dropped_packets, "packet"),
+            it.dropped_data_packets
+        ),
     };
     let did = match it.action {
-        WatchdogAction::Drop => format!("it dropped {} {data}", it.dropped_packets),
+        WatchdogAction::Drop => format!("it dropped {data}"),
         WatchdogAction::Forward => "it sent although it was paused".to_owned(),
         WatchdogAction::Alert => "it only reports it".to_owned(),
     };

@@ -85,7 +85,10 @@ fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) ->
             ),
         ),
         false => (
-            "were not complete at the end",
+            match unfinished {
+                1 => "was not complete at the end",
+                _ => "were not complete at the end",
+            },
             format!("{missing}; {longer}"),
         ),
     };

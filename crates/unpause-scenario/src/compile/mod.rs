@@ -2,6 +2,7 @@
 
 mod base;
 mod flows;
+mod idle;
 mod merge;
 mod mistakes;
 mod queues;
@@ -40,8 +41,9 @@ use crate::sections::{
 };
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
-use crate::text::keys::Keys as _;
+use crate::text::keys::{Keys as _, Unread, refuse};
 use flows::{Entries, unique};
+use idle::Idle;
 use queues::Queues;
 use rtt::base_rtt;
 use unpause_import::fabric::names::Names;
@@ -84,11 +86,14 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
         },
         runs: Vec::new(),
     };
+    let mut idle = Idle::default();
     for scheme in &schemes {
         for point in &sweep.points {
             // Each run has a document of its own, in which `set` and the sweep replace keys.
             let root = document::parse(source)?;
-            let (file, mut run) = compile_run(root, (scheme, &schemes), point, &files, driver)?;
+            let (file, mut run, unread) =
+                compile_run(root, (scheme, &schemes), point, &files, driver)?;
+            idle.add(unread, compiled.runs.len(), scheme);
             runs.add(&run.config)?;
             if let Err(invalid) = unpause_sim::check(&run.config) {
                 let root = with_scheme(source, scheme, point)?;
@@ -100,6 +105,11 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
             compiled.runs.push(run);
         }
     }
+    let points = &sweep.points;
+    idle.check(&schemes, compiled.runs.len(), |run| {
+        let (scheme, point) = (run / points.len(), run % points.len());
+        with_scheme(source, &schemes[scheme], &points[point])
+    })?;
     unused::check(&root, &compiled.runs)?;
     unused::note_idle_laws(&root, &mut compiled.runs);
     Ok(compiled)
@@ -294,18 +304,23 @@ fn compile_run<'i>(
     point: &'i Point,
     files: &Files,
     driver: Option<&'i traffic::Driver>,
-) -> Checked<(File, Run)> {
+) -> Checked<(File, Run, Vec<Unread>)> {
     let parts = take_apart(root, scheme, point, driver)?;
     let (file, sections, place) = (parts.rest, parts.sections, parts.topology.span());
     let built = topology::topology(parts.topology, files)?;
     size::check_routes(&built.fabric, place)?;
     let (mut fabric, mut names) = Names::of(&built);
-    let (mut host, switch, queues) = nodes(&sections, parts.overrides, &mut fabric, &names)?;
+    let (mut host, switch, queues, mut unread) =
+        nodes(&sections, parts.overrides, &mut fabric, &names)?;
     let delays = Delays::new(&sections.host.extra_delay, files)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
     let (stop, routing) = (file.duration.get_ref().0, &sections.routing);
     let events = event::events(parts.events, routing, (&names, &built), stop)?;
-    sections.check_read(&switch, stop)?;
+    unread.extend(sections.unread(&switch));
+    if schemes.len() == 1 && point.values.is_empty() {
+        refuse(std::mem::take(&mut unread))?;
+    }
+    slow_receiver::check_start(&sections.slow_receiver, stop)?;
     let (at, own) = (parts.scheme.span(), delays.longest_of_host());
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, switch.balancing, &at, key)? + own);
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
@@ -357,7 +372,7 @@ fn compile_run<'i>(
         names: Arc::new(names),
         notes,
     };
-    Ok((file, run))
+    Ok((file, run, unread))
 }
 
 /// The mechanisms of a scheme, as its results know them.
@@ -392,13 +407,14 @@ fn nodes<'s>(
     others: Vec<Table<'_>>,
     fabric: &mut Fabric,
     names: &Names,
-) -> Checked<(HostConfig, SwitchConfig, Queues<'s>)> {
+) -> Checked<(HostConfig, SwitchConfig, Queues<'s>, Vec<Unread>)> {
     let mut host = hosts(sections, fabric)?;
     let of_default = sections.switch.lossless.peek().is_none();
     let lossless = of_default.then(|| SwitchConfig::default().lossless);
     host::check_control(&sections.host, lossless)?;
     let mut switch = switch::switch(&sections.switch, (&sections.link, &sections.pfc), &host)?;
-    switch.overrides = overrides::overrides(others, names, &switch, &host)?;
+    let unread;
+    (switch.overrides, unread) = overrides::overrides(others, names, &switch, &host)?;
     let queues = Queues::of(sections, &host, &switch)?;
     switch.scheduler = queues.scheduled.scheduler.clone();
     let is_paused = switch.lossless != 0 && switch.cbfc.is_none();
@@ -406,7 +422,7 @@ fn nodes<'s>(
         host.ignores_pause = names.host_list(hosts)?;
     }
     host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, names, is_paused)?;
-    Ok((host, switch, queues))
+    Ok((host, switch, queues, unread))
 }
 
 /// Notes of topology and switches for the reader of a result.

@@ -13,10 +13,10 @@ use super::link::Link;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
-use super::slow_receiver::{self, SlowReceiverKeys};
+use super::slow_receiver::SlowReceiverKeys;
 use super::switch::Switch;
 use super::tcp::Tcp;
-use crate::text::keys::{Keys, WithDefault, Written, refuse};
+use crate::text::keys::{Keys, Unread, WithDefault, Written};
 
 /// The file without topology, schemes, traffic and sweeps, which are taken out before.
 #[derive(Keys)]
@@ -118,8 +118,8 @@ impl Sections {
         }
     }
 
-    /// Refuses keys that are written but were not read, or act only after the `end` of the run.
-    pub fn check_read(&self, switch: &SwitchConfig, end: Time) -> Checked<()> {
+    /// Keys that are written but were not read.
+    pub fn unread(&self, switch: &SwitchConfig) -> Vec<Unread> {
         let mut unread = self.pfc.unread();
         if switch.cbfc.is_some() {
             for it in &mut unread {
@@ -143,8 +143,7 @@ impl Sections {
         unread.extend(self.tcp.unread());
         unread.extend(self.hpcc.unread());
         unread.extend(self.routing.unread());
-        refuse(unread)?;
-        slow_receiver::check_start(&self.slow_receiver, end)
+        unread
     }
 }
 

@@ -426,3 +426,186 @@ fn a_window_law_beside_roce_without_a_tcp_flow() {
     let used = [filled[0], ("TRAFFIC", "transport = \"tcp\"")];
     assert!(warnings(&used).iter().all(|it| it.0 != "input"));
 }
+
+/// A lossless class with WRED, whose UDP packets are not ECN-capable.
+fn with_wred(kmin: &str, kmax: &str, transport: &str) -> Scenario {
+    let source = format!(
+        r#"
+duration = "1ms"
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "100Gbps"
+delay = "200ns"
+[switch]
+lossless = [3]
+[[scheme]]
+name = "PFC"
+marking = "wred"
+wred = {{ kmin = "{kmin}", kmax = "{kmax}", pmax = 1 }}
+[[traffic]]
+name = "t"
+kind = "flow"
+from = "H1..H2"
+to = "H0"
+transport = "{transport}"
+rate_limit = "80Gbps"
+"#
+    );
+    Scenario::parse(&source, Path::new("test.toml")).unwrap_or_else(|it| panic!("{}", it.explain()))
+}
+
+#[test]
+fn wred_that_begins_below_xoff_drops_lossless_packets_that_are_not_ecn_capable() {
+    let why = "WRED drops packets of lossless priority 3 that are not ECN-capable, from a queue of 100 KB on";
+    let scenario = with_wred("100KB", "200KB", "udp");
+    let [before] = &scenario.warnings()[..] else {
+        panic!("one warning")
+    };
+    assert_eq!(before.kind, "wred-below-xoff");
+    let place =
+        format!("test.toml:13: {why} and all above 200 KB: one ingress never reaches XOFF, 512 KB");
+    assert!(before.message.starts_with(&place), "{}", before.message);
+    let results = execute(&scenario, &Options::default(), &NoProgress).expect("results");
+    let lost = |all: &[unpause_scenario::Warning]| {
+        let found = all.iter().find(|it| it.kind == "lossless-drops");
+        found.map(|it| (it.message.clone(), it.help.clone().unwrap_or_default()))
+    };
+    let (message, help) = lost(&results.warnings).expect("packets are lost");
+    assert!(
+        message.contains(&format!(
+            " packets of a lossless priority were dropped: {why}"
+        )),
+        "{message}"
+    );
+    assert!(
+        help.starts_with("set kmin of [scheme.wred] to 1.1 MB or more"),
+        "{help}"
+    );
+    // Followed, the advice helps; and RoCE packets are ECN-capable.
+    for other in [
+        with_wred("1.1MB", "1.2MB", "udp"),
+        with_wred("100KB", "200KB", "roce"),
+    ] {
+        assert_eq!(other.warnings(), []);
+        let results = execute(&other, &Options::default(), &NoProgress).expect("results");
+        assert_eq!(lost(&results.warnings), None);
+    }
+    // Above one XOFF two ingress ports together lose packets.
+    let scenario = with_wred("600KB", "700KB", "udp");
+    let [before] = &scenario.warnings()[..] else {
+        panic!("one warning")
+    };
+    let end = ": with all ingress ports at XOFF, 512 KB each, it holds up to 1.1 MB";
+    assert!(before.message.ends_with(end), "{}", before.message);
+    let results = execute(&scenario, &Options::default(), &NoProgress).expect("results");
+    assert!(lost(&results.warnings).is_some());
+}
+
+#[test]
+fn the_xoff_that_is_advised_loses_nothing() {
+    let with = |xoff: &str| {
+        let source = format!(
+            r#"
+duration = "1ms"
+[topology]
+builder = "single-switch"
+hosts = 5
+rate = "100Gbps"
+delay = "200ns"
+[switch]
+lossless = [3]
+buffer = "1MB"
+[pfc]
+xoff = "{xoff}"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "t"
+kind = "flow"
+from = "H1..H4"
+to = "H0"
+"#
+        );
+        Scenario::parse(&source, Path::new("test.toml")).expect("a scenario")
+    };
+    // 1 MB less 5 headrooms of 7,160 B, for four ingress ports: 241,050 B.
+    for xoff in ["512KB", "241.1KB"] {
+        let help = with(xoff).warnings().remove(0).help.expect("advice");
+        assert!(help.starts_with("set pfc.xoff to 241 KB or less"), "{help}");
+    }
+    let followed = with("241KB");
+    assert_eq!(followed.warnings(), []);
+    let results = execute(&followed, &Options::default(), &NoProgress).expect("results");
+    let lost = results
+        .warnings
+        .iter()
+        .filter(|it| it.kind.ends_with("-drops"));
+    assert_eq!(lost.count(), 0);
+}
+
+/// Two schemes, of which the second has no lossless priority.
+fn mixed(shared: &str, first: &str, second: &str) -> Result<Scenario, unpause_scenario::Error> {
+    let source = format!(
+        r#"
+duration = "1ms"
+{shared}
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "100Gbps"
+delay = "200ns"
+[switch]
+buffer = "32MB"
+[[scheme]]
+name = "PFC"
+{first}
+[[scheme]]
+name = "NSCC"
+congestion_control = "nscc"
+loss_recovery = "selective-repeat"
+[scheme.set]
+"switch.lossless" = []
+"switch.lossy_queue" = "128KB"
+{second}
+[[traffic]]
+name = "t"
+kind = "flow"
+from = "H1..H2"
+to = "H0"
+"#
+    );
+    Scenario::parse(&source, Path::new("test.toml"))
+}
+
+#[test]
+fn a_key_is_refused_only_if_it_has_no_effect_under_any_scheme() {
+    let alpha = "pfc = { alpha = 0.125 }";
+    assert!(mixed(alpha, "", "").is_ok());
+    let refusal = |it: Result<Scenario, unpause_scenario::Error>| match it {
+        Ok(_) => panic!("it is refused"),
+        Err(error) => error.explain(),
+    };
+    // The value of the file is read by nobody if the other scheme sets its own.
+    let own = "set = { \"pfc.alpha\" = 0.5 }";
+    let text = refusal(mixed(alpha, own, ""));
+    assert!(
+        text.starts_with("test.toml:3:17: `alpha` has no effect"),
+        "{text}"
+    );
+    assert!(
+        text.contains("`alpha` has no effect under `NSCC`"),
+        "{text}"
+    );
+    let text = refusal(mixed("", "", "\"pfc.alpha\" = 0.5"));
+    assert!(
+        text.contains("`alpha` has no effect under `NSCC`"),
+        "{text}"
+    );
+    let lossy = "set = { \"switch.lossless\" = [] }";
+    let text = refusal(mixed(alpha, lossy, ""));
+    assert!(
+        text.contains("`alpha` has no effect under any of the 2 schemes"),
+        "{text}"
+    );
+}

@@ -19,25 +19,27 @@ use keys::Priorities;
 use super::pfc;
 use super::switch::{data_priorities, priorities};
 use crate::text::document::{Table, read};
-use crate::text::keys::{Keys, refuse};
+use crate::text::keys::{Keys, Unread, refuse};
 use unpause_import::fabric::names::Names;
 
-/// The overrides of a file, for switches and hosts that are set so.
+/// The overrides of a file, for switches and hosts that are set so, and their keys that were not read.
 pub(crate) fn overrides(
     tables: Vec<Table<'_>>,
     names: &Names,
     switch: &SwitchConfig,
     host: &HostConfig,
-) -> Checked<Vec<SwitchOverride>> {
-    let each = |table| one(table, names, switch, host);
-    tables.into_iter().map(each).collect()
+) -> Checked<(Vec<SwitchOverride>, Vec<Unread>)> {
+    let mut unread = Vec::new();
+    let each = |table| one(table, names, (switch, host), &mut unread);
+    let found = tables.into_iter().map(each).collect::<Checked<_>>()?;
+    Ok((found, unread))
 }
 
 fn one(
     table: Table<'_>,
     names: &Names,
-    switch: &SwitchConfig,
-    host: &HostConfig,
+    (switch, host): (&SwitchConfig, &HostConfig),
+    unread: &mut Vec<Unread>,
 ) -> Checked<SwitchOverride> {
     let place = table.span();
     let keys: OverrideKeys = read(table, &[])?;
@@ -61,8 +63,12 @@ fn one(
         marking: egress::marking(&keys, place.clone())?,
         ..places
     };
-    refuse(keys.unread())?;
-    if !found.of_switch() && !found.of_places() {
+    let sets_nothing = !found.of_switch() && !found.of_places();
+    if sets_nothing {
+        refuse(keys.unread())?;
+    }
+    unread.extend(keys.unread());
+    if sets_nothing {
         return Problem::new("this override sets nothing")
             .at(place, "it says only where")
             .help("add the settings that differ, such as lossless = []")
