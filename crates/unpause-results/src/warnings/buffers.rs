@@ -11,8 +11,8 @@ use unpause_sim::config::{
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::run::Run;
+use crate::warnings::ecn;
 use crate::warnings::in_force::{self, Place};
-use crate::warnings::wred;
 use unpause_text::count::{size, size_at_most};
 
 /// A setting to look at.
@@ -247,7 +247,7 @@ impl<'a> Switches<'a> {
         let all = config.data_priorities();
         let is_lossy = |node| all & !in_force::lossless(config, node) != 0;
         // Packets that WRED would drop are to be held by PAUSE before.
-        if self.each().any(is_lossy) || wred::unmarked(self.run) & self.used != 0 {
+        if self.each().any(is_lossy) || ecn::unmarked(self.run) & self.used != 0 {
             return None;
         }
         let points = config

@@ -7,6 +7,7 @@ mod crossings;
 mod cut_off;
 mod cycles;
 mod distances;
+mod ecn;
 pub mod fast_watchdog;
 mod foreseen;
 mod headroom;

@@ -3,14 +3,11 @@
 //!
 //! RFC 3168, section 5: a switch marks a packet that is ECN-capable where it would drop any other.
 
-use unpause_protocols::congestion_control::Config as Law;
-use unpause_protocols::congestion_point::Config as Marking;
-use unpause_protocols::congestion_point::wred::Params as Curve;
 use unpause_sim::config::PfcThreshold;
-use unpause_sim::traffic::Transport;
 
 use crate::run::Run;
 use crate::warnings::buffers;
+use crate::warnings::ecn::{curves, unmarked};
 use unpause_text::count::{size, size_at_least};
 
 /// For programs, as in [`crate::warnings::Warning`].
@@ -24,7 +21,7 @@ pub struct Drops {
 
 /// `None` if WRED marks all lossless packets, or begins above any queue; and where overrides set one of the two.
 pub fn of(run: &Run) -> Option<Drops> {
-    let (config, switch) = (&run.config, &run.config.switch);
+    let switch = &run.config.switch;
     let PfcThreshold::Static { xoff_bytes, .. } = switch.pfc.threshold else {
         return None;
     };
@@ -56,34 +53,4 @@ pub fn of(run: &Run) -> Option<Drops> {
             size_at_least(longest)
         ),
     })
-}
-
-/// The curves of WRED in a run.
-fn curves(run: &Run) -> impl Iterator<Item = &Curve> {
-    let scheme = &run.config.scheme;
-    let of_rates = scheme.congestion_points.iter().map(|(_, it)| it);
-    of_rates
-        .chain([&scheme.congestion_point])
-        .filter_map(|it| match it {
-            Marking::Wred(curve) => Some(curve),
-            _ => None,
-        })
-}
-
-/// Bit p set: WRED drops packets of priority p, since they are not ECN-capable: those of UDP, and of TCP whose law does not use ECN.
-pub fn unmarked(run: &Run) -> u8 {
-    if curves(run).next().is_none() {
-        return 0;
-    }
-    let config = &run.config;
-    let all = (0..).zip(&config.traffic);
-    let all = all.filter(|(entry, spec)| {
-        let has_no_ecn = match config.scheme.tcp_law(*entry) {
-            Law::NewReno(_) => true,
-            Law::Cubic(law) => !law.ecn,
-            _ => false,
-        };
-        spec.uses(Transport::Udp) || (has_no_ecn && spec.uses(Transport::Tcp))
-    });
-    all.fold(0, |priorities, (_, spec)| priorities | spec.priorities())
 }

@@ -6,8 +6,17 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 
 use crate::text::document::Table;
-use crate::text::kind::Unread;
+use crate::text::keys::{Unread, refuse};
 use unpause_text::error::{Checked, Problem};
+
+/// Keys that a run did not read; refused at once if it is the only run.
+pub(crate) fn of_several(unread: Vec<Unread>, several: bool) -> Checked<Vec<Unread>> {
+    if several {
+        return Ok(unread);
+    }
+    refuse(unread)?;
+    Ok(Vec::new())
+}
 
 /// Keys that runs did not read.
 #[derive(Default)]

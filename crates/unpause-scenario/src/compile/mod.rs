@@ -41,7 +41,7 @@ use crate::sections::{
 };
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
-use crate::text::keys::{Keys as _, Unread, refuse};
+use crate::text::keys::{Keys as _, Unread};
 use flows::{Entries, unique};
 use idle::Idle;
 use queues::Queues;
@@ -317,9 +317,7 @@ fn compile_run<'i>(
     let (stop, routing) = (file.duration.get_ref().0, &sections.routing);
     let events = event::events(parts.events, routing, (&names, &built), stop)?;
     unread.extend(sections.unread(&switch));
-    if schemes.len() == 1 && point.values.is_empty() {
-        refuse(std::mem::take(&mut unread))?;
-    }
+    let unread = idle::of_several(unread, schemes.len() > 1 || !point.values.is_empty())?;
     slow_receiver::check_start(&sections.slow_receiver, stop)?;
     let (at, own) = (parts.scheme.span(), delays.longest_of_host());
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, switch.balancing, &at, key)? + own);
