@@ -6,6 +6,7 @@ pub mod job_totals;
 pub mod key;
 pub mod load;
 pub mod measured;
+pub mod offered;
 
 use std::fmt;
 use std::sync::Arc;

@@ -15,22 +15,20 @@ mod collectives;
 mod delays;
 mod jobs;
 mod links;
+mod packets;
 #[cfg(feature = "parquet")]
 pub mod rules;
 
 use arrow_array::RecordBatch;
-use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Rate;
-use unpause_sim::config::{MIN_FRAME_BYTES, WatchdogAction};
-use unpause_sim::results::{
-    self, FlowRecord, FlowSample, PacketKind, PacketRecord, PortRecord, Results,
-};
+use unpause_sim::config::WatchdogAction;
+use unpause_sim::results::{FlowSample, PortRecord, Results};
 use unpause_sim::traffic::Transport;
 
 use crate::columns;
 use crate::run::Run;
-use crate::run::load;
 use crate::run::measured::Measured;
+use crate::run::offered::offered;
 use builder::Builder;
 
 /// The tables of a result.
@@ -155,7 +153,7 @@ impl Tables {
             rid(&mut measured.results);
             batch
         };
-        let packets = table(packets, |r| r.packets = Vec::new());
+        let packets = table(packets::packets, |r| r.packets = Vec::new());
         let causes = table(causes::causes, |r| r.causes = Vec::new());
         let port_series = table(port_series, |r| r.port_series = Vec::new());
         let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
@@ -201,7 +199,7 @@ impl Tables {
             pauses: pauses(measured),
             port_series: port_series(measured),
             flow_series: flow_series(measured),
-            packets: packets(measured),
+            packets: packets::packets(measured),
             causes: causes::causes(measured),
             victims: causes::victims(measured),
             delays: delays::delays(measured),
@@ -306,7 +304,7 @@ fn flows(measured: &[Measured]) -> RecordBatch {
 
 fn loads(measured: &[Measured]) -> RecordBatch {
     Builder::new(&[columns::LOADS], measured, |m| {
-        load::offered(&m.run, &m.results.flows, m.results.totals.simulated)
+        offered(&m.run, &m.results.flows, m.results.totals.simulated)
     })
     .column("traffic", |run, it| {
         &*run.names.traffic[usize::from(it.load.entry)]
@@ -416,109 +414,4 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
         .column("cwnd_bytes", |_, (s, _)| s.cwnd_bytes)
         .column("notifications", |_, (s, _)| s.notifications)
         .build()
-}
-
-/// Packets, each with its flow.
-fn with_flows(measured: &Measured) -> Vec<(&PacketRecord, Option<&FlowRecord>)> {
-    let Results { flows, packets, .. } = &measured.results;
-    let flow = |packet: &PacketRecord| results::flow(flows, packet.flow);
-    packets.iter().map(|it| (it, flow(it))).collect()
-}
-
-fn packets(measured: &[Measured]) -> RecordBatch {
-    Builder::new(&[columns::PORT, columns::PACKETS], measured, with_flows)
-        .column("time_ns", |_, (p, _)| p.time)
-        .column("arrival_ns", |_, (p, _)| p.arrival)
-        .port(|(p, _)| (p.node, p.port, p.priority))
-        .column("kind", |_, (p, _)| kind(p.kind))
-        .column("flow_id", |_, (p, _)| p.flow)
-        .column("src", |run, (p, _)| run.names.name(p.src))
-        .column("dst", |run, (p, _)| run.names.name(p.dst))
-        .column("frame_bytes", |_, (p, _)| p.bytes)
-        .column("payload_bytes", |run, (p, flow)| {
-            payload(run, p, flow.and_then(|flow| flow.size_bytes))
-        })
-        .column("seq", |_, (p, _)| p.seq)
-        .column("ect", |_, (p, _)| p.ect)
-        .column("ce", |_, (p, _)| p.ce)
-        .column("cwr", |_, (p, _)| p.cwr)
-        .column("ece", |_, (p, _)| p.ece)
-        .column("source_port", |_, (p, _)| p.source_port)
-        .column("sojourn_ns", |_, (p, _)| p.queued.sojourn)
-        .column("queue_bytes", |_, (p, _)| p.queued.queue_bytes)
-        .column("rec_rate", |_, (p, _)| rec_rate(p))
-        .column("cnm_feedback", |_, (p, _)| feedback(p).map(|f| f.qfb))
-        .column("cnm_offset_bytes", |_, (p, _)| {
-            feedback(p).map(|f| f.q_offset)
-        })
-        .column("cnm_delta_bytes", |_, (p, _)| {
-            feedback(p).map(|f| f.q_delta)
-        })
-        .column("pause_priorities", |_, (p, _)| {
-            p.pfc.map(|pfc| pfc.priorities)
-        })
-        .column("pause_quanta", |_, (p, _)| p.pfc.map(|pfc| pfc.quanta))
-        .build()
-}
-
-/// Bytes of a flow of `size` bytes that a packet carries.
-fn payload(run: &Run, packet: &PacketRecord, size: Option<u64>) -> u16 {
-    let host = &run.config.host;
-    let (header, start) = match packet.kind {
-        PacketKind::Data | PacketKind::Datagram => {
-            let start = u64::from(packet.seq) * u64::from(host.payload_bytes);
-            (host.header_bytes, start)
-        }
-        PacketKind::Segment => (host.tcp.header_bytes, u64::from(packet.seq)),
-        _ => return 0,
-    };
-    let most = u32::from(packet.bytes).saturating_sub(header) as u16;
-    if u32::from(packet.bytes) > MIN_FRAME_BYTES {
-        return most;
-    }
-    // Padded: what is left of the flow, whose bytes TCP numbers modulo 2^32.
-    let left = size.map_or(u64::MAX, |size| size.wrapping_sub(start) & 0xffff_ffff);
-    most.min(left.try_into().unwrap_or(u16::MAX))
-}
-
-fn rec_rate(packet: &PacketRecord) -> Option<u32> {
-    match packet.notification {
-        Some(Notification::Pcn {
-            congested: true,
-            rec_rate,
-        }) => Some(rec_rate),
-        _ => None,
-    }
-}
-
-fn feedback(packet: &PacketRecord) -> Option<QcnFeedback> {
-    match packet.notification {
-        Some(Notification::Qcn(feedback)) => Some(feedback),
-        _ => None,
-    }
-}
-
-/// The kind of a packet in table `packets`.
-fn kind(kind: PacketKind) -> &'static str {
-    match kind {
-        PacketKind::Data => "data",
-        PacketKind::Ack => "ack",
-        PacketKind::Nak => "nak",
-        PacketKind::Trimmed => "trimmed",
-        PacketKind::TrimNak => "trim-nak",
-        PacketKind::Segment => "tcp-data",
-        PacketKind::TcpAck => "tcp-ack",
-        PacketKind::Syn => "syn",
-        PacketKind::SynAck => "syn-ack",
-        PacketKind::Fin => "fin",
-        PacketKind::Cnp => "cnp",
-        PacketKind::PcnDecrease => "pcn-decrease",
-        PacketKind::PcnIncrease => "pcn-increase",
-        PacketKind::Cnm => "cnm",
-        PacketKind::Pfc => "pfc",
-        PacketKind::Pull => "pull",
-        PacketKind::Request => "request",
-        PacketKind::Datagram => "udp",
-        PacketKind::Credit => "credit",
-    }
 }

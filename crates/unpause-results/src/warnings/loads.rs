@@ -1,8 +1,8 @@
 //! Entries of traffic whose flows bring another load than they ask for.
 
 use crate::run::Run;
-use crate::run::load::{self, Offered};
 use crate::run::measured::Measured;
+use crate::run::offered::{self, Offered};
 use crate::warnings::foreseen::Foreseen;
 use unpause_text::count::count;
 
@@ -17,12 +17,12 @@ const MOST_FLOWS: f64 = 1e6;
 pub fn of(measured: &Measured) -> Vec<Foreseen> {
     let Measured { run, results, .. } = measured;
     let end = results.totals.simulated;
-    notes(run, &load::offered(run, &results.flows, end))
+    notes(run, &offered::offered(run, &results.flows, end))
 }
 
 /// Of a run before that.
 pub fn foreseen(run: &Run) -> Vec<Foreseen> {
-    let offered = load::foreseen(run, MOST_FLOWS);
+    let offered = offered::foreseen(run, MOST_FLOWS);
     offered.map_or(Vec::new(), |offered| notes(run, &offered))
 }
 

@@ -298,6 +298,14 @@ fn of_a_scheme(mut problem: Box<Problem>) -> Box<Problem> {
     problem
 }
 
+/// The topology, unless its routes are too many.
+fn build(topology: Table<'_>, files: &Files) -> Checked<Topology> {
+    let place = topology.span();
+    let built = topology::topology(topology, files)?;
+    size::check_routes(&built.fabric, place)?;
+    Ok(built)
+}
+
 fn compile_run<'i>(
     root: Table<'i>,
     (scheme, schemes): (&str, &[String]),
@@ -306,9 +314,8 @@ fn compile_run<'i>(
     driver: Option<&'i traffic::Driver>,
 ) -> Checked<(File, Run, Vec<Unread>)> {
     let parts = take_apart(root, scheme, point, driver)?;
-    let (file, sections, place) = (parts.rest, parts.sections, parts.topology.span());
-    let built = topology::topology(parts.topology, files)?;
-    size::check_routes(&built.fabric, place)?;
+    let (file, sections) = (parts.rest, parts.sections);
+    let built = build(parts.topology, files)?;
     let (mut fabric, mut names) = Names::of(&built);
     let (mut host, switch, queues, mut unread) =
         nodes(&sections, parts.overrides, &mut fabric, &names)?;
@@ -356,8 +363,11 @@ fn compile_run<'i>(
         stop,
         skipping: Skipping::default(),
     };
-    let places = (parts.probes, chosen.recovery, &flows.places[..]);
-    check_whole(&config, &names, places)?;
+    check_whole(
+        &config,
+        &names,
+        (parts.probes, chosen.recovery, &flows.places),
+    )?;
     let run = Run {
         index: 0,
         scheme: scheme.to_owned(),

@@ -1,5 +1,7 @@
 //! Warnings of `validate` before anything runs: settings that cannot act, each beside one that can.
 
+use std::path::Path;
+
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
 use crate::small::{parsed, run};

@@ -5,6 +5,7 @@ use unpause_protocols::loss_recovery::Feedback;
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::super::flow::ack_info::{AckInfo, Trim};
+use super::super::flow::delays::Delays;
 use super::super::flow::grants::entropy;
 use super::super::flow::retries::NOBODY;
 use super::super::flow::selective::{self, recovery};
@@ -36,6 +37,13 @@ fn feedback_of(nak: &Packet) -> Feedback {
     Feedback {
         number: nak.seq,
         kept: (ahead > 0).then(|| nak.seq.wrapping_add(ahead)),
+    }
+}
+
+/// The next change that lets a flow send again has this cause.
+fn note(delays: &mut Option<Box<Delays>>, cause: Hold) {
+    if let Some(delays) = delays {
+        delays.cause = Some(cause);
     }
 }
 
@@ -73,8 +81,7 @@ impl Senders {
         };
         match packet.kind {
             Kind::Nak => {
-                self.note_cause(Hold::Nack);
-                let sender = &mut self.flows[slot as usize];
+                note(&mut self.delays, Hold::Nack);
                 // With lost ACKs a NAK may be what ends a round trip; with selective repeat it is an ACK, too.
                 let counts = window.plan.config.host.nic.times_naks() || self.selective.is_some();
                 let rtt = (counts && measures).then(rtt);
@@ -115,13 +122,6 @@ impl Senders {
         After::Change
     }
 
-    /// The next change that lets a flow send again has this reason.
-    fn note_cause(&mut self, cause: Hold) {
-        if let Some(delays) = &mut self.delays {
-            delays.cause = Some(cause);
-        }
-    }
-
     /// A NAK says that a packet was trimmed.
     #[cold]
     fn on_trim(
@@ -132,7 +132,7 @@ impl Senders {
         window: &mut Window<'_, '_>,
     ) -> After {
         let slot = packet.slot;
-        self.note_cause(Hold::Trim);
+        note(&mut self.delays, Hold::Trim);
         let timeout = window.plan.config.host.retransmit_timeout;
         let recovery = selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.flows[slot as usize];
@@ -235,7 +235,7 @@ impl Senders {
         sender.on_timer(now, recovery, &mut machine.rng);
         let goes_back = sender.timeouts > timeouts;
         if goes_back {
-            self.note_cause(Hold::Timeout);
+            note(&mut self.delays, Hold::Timeout);
             if self.gives_up(now, slot, machine, window.log) {
                 return;
             }
@@ -320,7 +320,7 @@ impl Senders {
         };
         if let Some(selective) = &mut self.selective {
             selective.on_pull(slot, &mut sender.recovery, packet.stamp);
-            self.note_cause(Hold::Credit);
+            note(&mut self.delays, Hold::Credit);
             self.after_change(now, slot, machine);
         }
     }

@@ -1,6 +1,8 @@
 //! The senders of a host's RoCE and UDP flows.
 
+mod delays;
 mod feedback;
+mod finish;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +12,7 @@ use unpause_protocols::congestion_control::receiver_credits::sender::Demand;
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{LinkSpeed, Time};
 
-use super::flow::delays::{After as Sent, Delays};
+use super::flow::delays::Delays;
 use super::flow::grants::most_credit;
 use super::flow::layout::Layout;
 use super::flow::no_repair;
@@ -36,10 +38,6 @@ use crate::plan::Plan;
 use crate::traffic::{Ending, FlowSpec, Transport};
 
 pub use feedback::After;
-
-/// Base RTTs for which a flow has to hear nothing to count as stuck: full buffers on its path add less. 12 MB of one at 100 Gb/s are
-/// 80 round trips of 12 us.
-const PATIENCE: u64 = 100;
 
 /// The senders of a host's RoCE and UDP flows, and what it keeps beside them.
 ///
@@ -207,17 +205,6 @@ impl Senders {
         }
     }
 
-    /// Follows what lets the flow in `slot` send again.
-    #[cold]
-    fn note_change(&mut self, now: Time, slot: u32) {
-        let sender = &mut self.flows[slot as usize];
-        if let Some(delays) = &mut self.delays {
-            sender.after_change(now);
-            let allowed = sender.repaces().then_some(sender.next_start);
-            delays.on_change(now, sender.flow, sender.recovery.has_packet(), allowed);
-        }
-    }
-
     #[inline(never)]
     fn after_change_in_list(&mut self, now: Time, slot: u32, machine: &mut Machine) {
         let nic = machine.nics.nic_mut();
@@ -333,43 +320,6 @@ impl Senders {
         } else {
             self.end_datagrams(now, slot, machine, window.log);
         }
-    }
-
-    /// Puts a packet of the flow in `slot` onto the wire, with `more` to send after it. Notes where the time since the last one went, and
-    /// traces a packet that may turn out to end its flow.
-    #[cold]
-    #[inline(never)]
-    fn send_noted(
-        &mut self,
-        (now, slot): (Time, u32),
-        packet: &mut Packet,
-        more: bool,
-        machine: &mut Machine,
-        window: &mut Window<'_, '_>,
-    ) {
-        let sender = &self.flows[slot as usize];
-        let (flow, class) = (sender.flow, sender.class);
-        let nic = machine.nics.nic_mut();
-        let Some(delays) = &mut self.delays else {
-            return;
-        };
-        let pauses = nic.waits.get(usize::from(class));
-        let again = delays.before_send(now, (flow, sender.retransmitted), pauses);
-        let has_left = sender.has_left();
-        if !more && !has_left || again && self.selective.is_some() {
-            let bytes = window.ports.wire_bytes(packet) as u32;
-            if let Some(departure) = delays.departure(now, flow, (bytes, again)) {
-                packet.trace(departure.number);
-                window.log.delays.departures.push(departure);
-            }
-        }
-        nic.transmit(now, class, packet, window);
-        let after = Sent {
-            again,
-            has_packet: more,
-            has_left,
-        };
-        delays.after_send(flow, nic.end.busy_until, sender.next_start, after);
     }
 
     /// The sender in `slot` has nothing to send at present. One of datagrams is over.
@@ -590,50 +540,6 @@ impl Senders {
                 self.flows[slot as usize].pace = Pace::Idle;
                 self.enqueue_next(now, slot, machine, plan);
             }
-        }
-    }
-
-    /// Samples recorded flows.
-    pub fn sample(&self, now: Time, log: &mut Log) {
-        for (_, sender) in self.flows.iter().filter(|(_, sender)| sender.recorded) {
-            log.sender_series.push(SenderSample {
-                time: now,
-                flow: sender.flow,
-                rate: Some(sender.rate()),
-                cwnd_bytes: sender.window(),
-                sent_bytes: sender.sent_bytes,
-                notifications: sender.notifications,
-            });
-        }
-    }
-
-    /// Records the senders that are left at the end of the run.
-    pub fn finish(&mut self, now: Time, machine: &mut Machine, plan: &Plan<'_>, log: &mut Log) {
-        let slots: Vec<usize> = self.flows.iter().map(|(slot, _)| slot).collect();
-        for slot in slots {
-            if let Some(nic) = self.nic_of(slot as u32, &machine.nics, plan) {
-                machine.turn_to(nic);
-            }
-            let nic = machine.nics.nic();
-            let asleep = nic.in_list && nic.at.is_never();
-            let sender = &mut self.flows[slot];
-            let paused = nic.end.is_paused(sender.class);
-            let stuck = if asleep && !paused && sender.has_packet(now) {
-                Some((sender.next_start, Awaits::Nic))
-            } else {
-                sender.awaits_ack(now).map(|due| {
-                    let timeout = plan.config.host.retransmit_timeout;
-                    let timeout = recovery(&mut self.selective, slot as u32, timeout).timeout();
-                    (due.saturating_sub(timeout), Awaits::Ack)
-                })
-            };
-            let stuck = stuck.filter(|&(since, _)| {
-                let path = PathOf::between(machine.id, sender.dst, sender.source_port, plan);
-                path.is_some_and(|path| now.saturating_sub(since) > path.rtt * PATIENCE)
-            });
-            let stuck = stuck.map(|(since, awaits)| Stuck { since, awaits });
-            let end = sender.end(stuck);
-            self.record_end(slot as u32, end, log);
         }
     }
 }
