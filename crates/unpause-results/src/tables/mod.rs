@@ -22,11 +22,10 @@ pub mod rules;
 use arrow_array::RecordBatch;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::WatchdogAction;
-use unpause_sim::results::{FlowSample, PortRecord, Results};
+use unpause_sim::results::{self, FlowSample, PortRecord, Results};
 use unpause_sim::traffic::Transport;
 
 use crate::columns;
-use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::run::offered::offered;
 use builder::Builder;
