@@ -40,7 +40,7 @@ fn run(lossless: &str, scheme: &str, traffic: &str, seeds: u32) -> Outcome {
         .replace("SCHEME", scheme)
         .replace("TRAFFIC", traffic);
     let options = Options {
-        seeds: Some(seeds),
+        seeds: (seeds > 1).then_some(seeds),
         ..Options::default()
     };
     run_with(&source, &options)
