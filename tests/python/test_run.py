@@ -30,7 +30,7 @@ SMALL = star(
     probes={"interval": "10us", "ports": ["S0->H2"]},
 )
 
-# An hour of line rate: no test waits for its end.
+# Minutes of line rate, with more samples than there is memory: no test waits for its end.
 LONG = SMALL.replace("1ms", "400s").replace('size = "200KB"\n', "")
 
 
@@ -143,7 +143,7 @@ def test_progress_is_told() -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        unpause.run(LONG, progress=watch)
+        unpause.run(LONG, force=True, progress=watch)
     last = seen[-1]
     assert last.runs == 2
     assert last.label in ("PFC", "PCN")
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_a_run() -> None:
     try:
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            unpause.run(LONG)
+            unpause.run(LONG, force=True)
     finally:
         timer.cancel()
         timer.join()
@@ -184,7 +184,7 @@ def test_other_threads_run_meanwhile() -> None:
     thread.start()
     try:
         with pytest.raises(TimeoutError):
-            unpause.run(LONG, progress=watch)
+            unpause.run(LONG, force=True, progress=watch)
     finally:
         stop.set()
         thread.join()

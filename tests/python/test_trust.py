@@ -139,7 +139,7 @@ def test_a_report_is_not_written_through_links(out: Path, tmp_path: Path) -> Non
     shutil.rmtree(out / "figures")
     (out / "figures").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(ResultError, match="figures: a link"):
+    with pytest.raises(ResultError, match="figures is a link"):
         report.build(out)
     assert canary.read_text() == "alive"
     assert not list((tmp_path / "elsewhere").iterdir())
