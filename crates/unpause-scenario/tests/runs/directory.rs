@@ -160,7 +160,7 @@ fn files_of_runs_have_names_of_their_own() {
     assert_eq!(fct, ["fct-A-b-run1.txt", "fct-A-b.txt", "fct-a-B-run2.txt"]);
     assert_eq!(
         Saved::load(out.directory()).unwrap().manifest.files.len(),
-        24
+        25
     );
 }
 
