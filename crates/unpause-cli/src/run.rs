@@ -93,6 +93,7 @@ fn one(
         options.threads = Some(1);
     }
     let place = place_of(args, file)?;
+    interrupt::end_in_order();
     let admitted = Admitted::of(scenario, &options, Target::Streamed(&place))?;
     let runs = admitted.runs().len();
     if say.verbose || (!say.quiet && std::io::stderr().is_terminal()) {
@@ -101,7 +102,9 @@ fn one(
     if let Some(team) = team.filter(|_| !say.quiet) {
         tell(&team.speed(&admitted.runs()[0]));
     }
-    interrupt::end_in_order();
+    if interrupt::interrupted() {
+        return Err(Stop::Code(interrupted(&place, runs)));
+    }
     let cache = cache_for(args, team)?;
     let bars = Bars::new(admitted.costs(), say, team.is_some());
     let outcome = match simulated(

@@ -103,7 +103,7 @@ fn assert_same_tables(directory: &Path) {
             tables += 1;
         }
     }
-    assert_eq!(tables, 20);
+    assert_eq!(tables, 21);
 }
 
 #[test]

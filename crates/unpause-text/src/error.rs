@@ -121,7 +121,8 @@ fn beside(missing: &Path) -> Option<String> {
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort_unstable();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    nearest(found, &names)
+    // All the others would be of no help.
+    nearest(found, &names).filter(|help| help.starts_with("did you mean"))
 }
 
 impl Diagnostic for Error {

@@ -83,7 +83,7 @@ class Rules:
             # Flows of a warm-up are not among them.
             fits = rows >= due if self._counted_from.any() else rows == due
             if name == "flows" and not fits:
-                raise Misfit(f"it has {rows:,} rows, and {due:,} flows started by runs.parquet")
+                raise Misfit(f"it has {rows:,} rows, but flows_started of runs.parquet is {due:,}")
 
         self._checked(name, check)
 
@@ -182,7 +182,7 @@ class Rules:
             counts = _values(batch, "start_ns") >= self._counted_from[runs]
             counted += np.bincount(runs[counts], minlength=self._runs)
         if not np.array_equal(counted, self._started):
-            raise Misfit("its runs do not have the flows that started by runs.parquet")
+            raise Misfit("its runs do not have as many flows as flows_started of runs.parquet says")
         places = np.concatenate(parts)
         starts = np.searchsorted(places, np.arange(1, self._runs) << 32)
         self._flows = np.split((places & 0xFFFFFFFF).astype(np.uint32), starts)

@@ -63,7 +63,7 @@ fn errors_that_cannot_be_written_change_no_exit_code() {
 #[test]
 fn names_that_are_no_text_are_told_as_far_as_they_are() {
     let place = workplace();
-    let [file, out] = [&b"\xff.toml"[..], b"out\xff"].map(OsStr::from_bytes);
+    let [file, odd] = [&b"\xff.toml"[..], b"out\xff"].map(OsStr::from_bytes);
     // Some file systems have names of text only.
     if fs::write(place.path().join(file), SCENARIO).is_err() {
         return;
@@ -79,15 +79,22 @@ fn names_that_are_no_text_are_told_as_far_as_they_are() {
     let word = OsStr::new;
     for args in [
         &[word("validate"), file][..],
-        &[word("run"), file, word("--no-report"), word("--out"), out],
-        &[word("compare"), out],
-        &[word("export"), out],
+        &[
+            word("run"),
+            file,
+            word("--no-report"),
+            word("--out"),
+            word("out"),
+        ],
     ] {
         let done = done(args);
         assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
         let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
         assert!(told.to_string().contains('\u{fffd}'), "{args:?}: {told}");
     }
+    let refused = done(&[word("run"), file, word("--no-report"), word("--out"), odd]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stdout).contains("out\u{fffd}"));
     let missing = OsString::from(OsStr::from_bytes(b"no\xfe.toml"));
     let said = done(&[word("run"), &missing]);
     assert_eq!(said.status.code(), Some(1));
@@ -183,7 +190,7 @@ fn export_follows_no_link_in_a_result() {
     assert_eq!(fs::read_to_string(at("outside/canary")).unwrap(), "alive");
     assert_eq!(
         names(&at("out/csv")).len(),
-        19,
+        21,
         "nothing is left beside the tables"
     );
 }

@@ -59,7 +59,7 @@ impl Runs {
             return Ok(());
         }
         Err(format!(
-            "it has {rows} rows, and {due} flows started by runs.parquet"
+            "it has {rows} rows, but flows_started of runs.parquet is {due}"
         ))
     }
 
@@ -113,7 +113,7 @@ impl Runs {
             counted[run] += u64::from(start >= self.counted_from_ns[run]);
         }
         if counted != self.flows {
-            return Err("its runs do not have the flows that started by runs.parquet".into());
+            return Err("its runs do not have as many flows as flows_started of runs.parquet says".into());
         }
         Ok(())
     }

@@ -147,7 +147,7 @@ fn udp_that_is_still_sending_has_lost_nothing() {
     let short = udp("100us", "H1");
     assert_eq!(
         said(&short),
-        ["unfinished-flows: 1 of 1 flows of traffic `u` were not complete at the end"]
+        ["unfinished-flows: 1 of 1 flows of traffic `u` was not complete at the end"]
     );
     assert!(help(&short, "unfinished-flows", "x").ends_with("; a longer duration helps"));
     assert_eq!(said(&udp("2ms", "H1")), [""; 0]);
