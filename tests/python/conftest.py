@@ -278,6 +278,7 @@ def pcn_f2() -> Callable[[], Builder]:
                         run=run,
                         scheme=scheme,
                         node=node,
+                        port=1,
                         peer=peer,
                         priority=3,
                         pause_events=53,
@@ -297,9 +298,9 @@ def sweep(builder: Builder) -> Builder:
     for limit in (20.0, 5.0):
         run = builder.run("PFC", f1_limit_gbps=limit)
         time = np.arange(1, 201) * 0.05
-        for name in ("F0", "F1"):
+        for flow_id, name in enumerate(("F0", "F1")):
             builder.flow(run, name)
-            builder.flow_rates(run, name, time, np.full(200, 5.0))
+            builder.flow_rates(run, name, time, np.full(200, 5.0), flow_id=flow_id)
         builder.port_samples(run, "S1->S0", time, pause_per_ms=20.0)
     builder.swept = ["f1_limit_gbps"]
     builder.source = 'title = "F5"\n[report]\nfigures = ["pcn-f5"]\nclaims = ["PCN-F5"]\n'

@@ -23,7 +23,7 @@ _ALONE = ["load", "export"]
 _AFTER = ["compare", "explain", "latex", "trace", "captures", "native compare"]
 #: Of the changes that are accepted, a report is drawn of each so many.
 _REPORTS = 12
-#: All changes take ten minutes: ``UNPAUSE_CHANGED=all`` tries them, else one of so many is tried.
+#: All changes take ten minutes: ``UNPAUSE_CHANGED=all`` tries them, else one in 17 is tried.
 _EVERY_CHANGE = os.environ.get("UNPAUSE_CHANGED") == "all"
 _OF_CHANGES = 17
 

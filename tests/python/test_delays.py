@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 import unpause
+from unpause import figures
 from unpause.commands import explain
 from unpause.data.result import Result, Run
 from unpause.explanation import delays, flow_lines
@@ -149,3 +150,11 @@ def test_an_unknown_seed_names_those_there_are(result: Result) -> None:
     with pytest.raises(unpause.errors.ResultError, match="no run has seed 7; there are 1"):
         explain.the_runs(result, seed=7)
     assert [run.scheme for run in explain.the_runs(result, seed=1)] == result.schemes
+
+
+def test_the_figure_has_a_bar_for_each_scheme(result: Result) -> None:
+    figure = figures.draw(result, "delays")
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels == result.schemes
+    with pytest.raises(figures.NothingToDraw, match="No flow with a size is complete"):
+        figures.draw(unpause.run(INCAST.replace("20ms", "15us"), progress=False), "delays")

@@ -80,7 +80,7 @@ LOSSES = [
         ('buffer = "105KB"', ""),
     ),
     (
-        'set [pfc] mode = "standard", which repeats it',
+        'set [pfc] mode = "standard", which repeats PAUSE',
         single_switch(9, ONCE, PFC, EIGHT),
         ('mode = "once"', 'mode = "standard"'),
     ),

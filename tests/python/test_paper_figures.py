@@ -123,7 +123,8 @@ def of_f2(name: str) -> bool:
     if name.startswith("ecn-sharp-"):
         return name == "ecn-sharp-t4"
     # Nothing is watched there: test_watched.py draws "watched". No link fails: test_flap.py.
-    others = ("fct-slowdown", "sweep", "cioq-load", "watched", "flap")
+    # test_delays.py draws "delays".
+    others = ("fct-slowdown", "sweep", "cioq-load", "watched", "flap", "delays")
     # Others draw these: test_lateness.py, test_uet.py, test_hpcc.py, test_abstracts.py.
     elsewhere = ("capfc-", "job-", "uet-", "hpcc-", "irn", "dcqcn-")
     return name not in others and not name.startswith(elsewhere)

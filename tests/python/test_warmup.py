@@ -71,12 +71,12 @@ def made(builder: Builder, warmup_ms: float) -> unpause.data.result.Run:
 
 
 NUMBERS: list[tuple[Callable[[Any], Any], Any]] = [
-    (lambda run: recorded.statistics(run)["slowdown_max"], 2.0),
+    (lambda run: recorded.statistics(run)["slowdown_max_at_least"], 210.0),
     (lambda run: recorded.statistics(run)["flows_sized"], 10),
     (lambda run: recorded.statistics(run)["retransmitted_packets"], 10),
     (lambda run: recorded.statistics(run)["delivered_bytes"], 10_000),
     (lambda run: fct.fct_ms(run, "p50"), 0.02),
-    (lambda run: fct.fct_of_size_ms(run, "mean"), 0.02),
+    (lambda run: fct.fct_of_size_ms(run, "p50"), 0.02),
     (lambda run: fct.unfinished_flows(run), 1),
     (lambda run: slowdown.sized_slowdown(run, "p50"), 2.0),
     (lambda run: workload.sized_fct_ms(run, "p99"), np.inf),
@@ -84,7 +84,7 @@ NUMBERS: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda run: story.tell(run).sized, 10),
     (lambda run: story.tell(run).unfinished, 1),
     (lambda run: len(fct_figures._fct_ns(run)), 10),
-    (lambda run: len(fct_figures._flows([run]).size), 9),
+    (lambda run: len(fct_figures._flows([run]).size), 10),
 ]
 
 
@@ -98,7 +98,7 @@ def test_every_statistic_is_of_flows_after_the_warmup(
 def test_without_a_warmup_all_count(builder: Builder) -> None:
     found = recorded.statistics(made(builder, warmup_ms=0.0))
     assert (found["flows_sized"], found["retransmitted_packets"]) == (20, 80)
-    assert found["slowdown_max"] == pytest.approx(8.0)
+    assert found["slowdown_max_at_least"] == pytest.approx(400.0)
 
 
 def test_an_entry_within_the_warmup_has_no_statistic(builder: Builder) -> None:
@@ -113,10 +113,9 @@ def test_a_simulated_warmup_moves_the_account_only() -> None:
     for name in set(plain.result.tables) - {"runs", "loads"}:
         assert plain.table(name) == warmed.table(name), name
     late = plain.table("flows").filter(pc.field("start_ns") >= MS)
-    expected = np.nanmax(late.column("slowdown").to_numpy())
     found = recorded.statistics(warmed)
-    assert found["slowdown_max"] == pytest.approx(expected)
-    assert found["slowdown_max"] < recorded.statistics(plain)["slowdown_max"]
+    assert found["delivered_bytes"] == pc.sum(late.column("delivered_bytes")).as_py()
+    assert found["delivered_bytes"] < recorded.statistics(plain)["delivered_bytes"]
     assert found["max_queue_bytes"] == recorded.statistics(plain)["max_queue_bytes"]
     assert warmed.row["flows_started"] == late.num_rows == found["flows_sized"]
 

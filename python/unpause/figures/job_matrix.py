@@ -185,7 +185,7 @@ def _waits(run: Run) -> dict[str, list[tuple[float, str]]]:
     rows: Iterable[dict[str, Any]] = run.table("jobs").to_pylist()
     warmup = {row["job"]: row["warmup"] for row in rows}
     names = table.column("job").to_pylist()
-    late = np.array([warmup[it] for it in names], dtype=float)
+    late = np.array([warmup.get(it, 0) for it in names], dtype=float)
     counts = series.column(table, "iteration") >= late
     waits = series.column(table, "wait_ns")
     ranks, hosts = table.column("rank").to_pylist(), table.column("host").to_pylist()

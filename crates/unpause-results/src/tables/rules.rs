@@ -113,7 +113,9 @@ impl Runs {
             counted[run] += u64::from(start >= self.counted_from_ns[run]);
         }
         if counted != self.flows {
-            return Err("its runs do not have as many flows as flows_started of runs.parquet says".into());
+            return Err(
+                "its runs do not have as many flows as flows_started of runs.parquet says".into(),
+            );
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) ->
     let Measured { run, results, .. } = measured;
     let is_udp = run.config.traffic[group].uses(Transport::Udp);
     let has_lost = results.totals.dropped_packets + results.totals.trimmed_packets > 0;
-    let missing = "their FCT is missing from means and percentiles";
+    let missing = "in means and percentiles they are lower bounds";
     let longer = longer(measured, counts, is_udp && has_lost);
     let (how, help) = match is_udp && has_lost {
         true => (

@@ -51,7 +51,7 @@ fn a_longer_run_does_not_help_where_no_path_is_left() {
     for scheme in ["RoCE", "TCP"] {
         assert_eq!(
             help(&outcome, "unfinished-flows", scheme),
-            "their FCT is missing from means and percentiles; no path joins their hosts at the end, because links are \
+            "in means and percentiles they are lower bounds; no path joins their hosts at the end, because links are \
              down: a longer duration does not help unless these return"
         );
     }
@@ -70,7 +70,7 @@ fn a_longer_run_does_not_help_where_no_path_is_left() {
         .replace("to = \"H1\"", "to = [\"H1\", \"H3\"]"));
     assert_eq!(
         help(&outcome, "unfinished-flows", "RoCE"),
-        "their FCT is missing from means and percentiles; a longer duration does not help the 2 whose hosts no path \
+        "in means and percentiles they are lower bounds; a longer duration does not help the 2 whose hosts no path \
          joins at the end, because links are down"
     );
     // And where the link returns, all have.
@@ -78,7 +78,7 @@ fn a_longer_run_does_not_help_where_no_path_is_left() {
     let returns = FAILING.to_owned() + up;
     assert_eq!(
         help(&run(&returns), "unfinished-flows", "RoCE"),
-        "their FCT is missing from means and percentiles; a longer duration helps"
+        "in means and percentiles they are lower bounds; a longer duration helps"
     );
 }
 
@@ -123,7 +123,7 @@ fn a_longer_run_does_not_help_after_a_deadlock() {
     ));
     assert_eq!(
         help(&outcome, "unfinished-flows", "x"),
-        "their FCT is missing from means and percentiles; the deadlock ended the run, and a longer duration does not \
+        "in means and percentiles they are lower bounds; the deadlock ended the run, and a longer duration does not \
          change that"
     );
 }
@@ -230,7 +230,7 @@ fn a_flow_that_stops_is_not_helped_by_time() {
         said.clone()
     };
     // 1 MB takes 84 us and more.
-    let helps = "their FCT is missing from means and percentiles; a longer duration helps";
+    let helps = "in means and percentiles they are lower bounds; a longer duration helps";
     assert!(of("").ends_with(helps));
     assert!(of("stop = \"80us\"\n").ends_with(helps));
     let stopped = of("stop = \"10us\"\n");

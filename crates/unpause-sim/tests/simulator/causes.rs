@@ -218,6 +218,7 @@ fn asking_changes_nothing_else_and_threads_do_not_matter() {
     let same = Results {
         causes: Vec::new(),
         victims: Vec::new(),
+        delays: Vec::new(),
         ..results
     };
     assert!(same == plain);
