@@ -186,9 +186,8 @@ impl Step {
                     }
                     if end_by == by {
                         continue;
-                    } else {
-                        (entry.value.saturating_sub(1), by)
                     }
+                    (entry.value.saturating_sub(1), by)
                 }
                 Kind::Step => (u64::from(entry.flow).saturating_sub(entry.value), *step),
                 _ => continue,
