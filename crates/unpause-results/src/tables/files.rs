@@ -301,7 +301,7 @@ mod tests {
             "{said}"
         );
         assert_eq!(
-            parquet_file::decode_within(bytes, 20_000_000)
+            parquet_file::decode_within(bytes, 40_000_000)
                 .unwrap()
                 .num_rows(),
             rows
