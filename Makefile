@@ -22,7 +22,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo try test test-rust test-python lint install install-mpi mpi-packages format docs clean
 .PHONY: test-all install-all test-mpi bench bench-threads bench-mechanisms bench-peers bench-linear bench-cost bench-gate bench-gate-update
 .PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
-.PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
+.PHONY: audit notices fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +32,8 @@ help:
 	@echo "make test-all  these and everything that takes long or needs more (make install-all): hours"
 	@echo "make test-mpi  what mpirun starts (after make install-mpi)"
 	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
+	@echo "make audit     known faults, licences and sources of crates and packages (needs cargo-deny and a network)"
+	@echo "make notices   write THIRD-PARTY-NOTICES.md"
 	@echo "make docs      write what documents say of tables and parameters"
 	@echo "make site      the documents as a site with search, in target/site/html"
 	@echo "make wheel     a wheel in target/wheels; wheel-test tries it in an empty environment"
@@ -131,6 +133,15 @@ lint: $(VENV)/.tools
 	cargo check --quiet --package unpause-scenario --no-default-features
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+# Crates and packages of others: AUDIT=--strict fails where something cannot be checked.
+AUDIT ?=
+audit: $(VENV)/.tools
+	$(BIN)/python tests/audit.py $(AUDIT)
+
+# The licences of what is compiled into the wheel and the programs.
+notices:
+	$(PYTHON) tests/notices.py
 
 format: $(VENV)/.tools
 	cargo fmt --all

@@ -47,6 +47,11 @@ def main(wheel: Path) -> None:
             if found := shutil.which(tool, path=environment["PATH"]):
                 print(f"note: {found} is there; nothing calls it")
         run(str(binaries / "python"), "-m", "pip", "install", "--quiet", str(wheel.resolve()))
+        for file in ("LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY-NOTICES.md"):
+            if not list(
+                (place / "venv").glob(f"lib/python*/site-packages/unpause-*/licenses/{file}")
+            ):
+                sys.exit(f"{file} is not in the wheel")
         shutil.copy(DEMO, place)
         said = run("unpause", "run", "f2.toml")
         print(said)
