@@ -83,3 +83,48 @@ def test_a_shared_folder_is_not_trusted(place: Path) -> None:
     refused = unpause(place, "cache", "--clear")
     assert refused.returncode == 1
     assert list(place.glob("cc/runs/*/run.json"))
+
+
+#: Runs the scenario again and again, into folders of its own; every table has to be as alone.
+_AGAIN = """
+import sys
+from pathlib import Path
+from unpause import _native
+
+name, rounds = sys.argv[1], int(sys.argv[2])
+alone = {file.name: file.read_bytes() for file in Path("alone").glob("*.parquet")}
+Path(f"ready-{name}").touch()
+while not (Path("ready-writes").exists() and Path("ready-trims").exists()):
+    pass
+for number in range(rounds):
+    out = f"{name}-{number}"
+    code = _native.main(["unpause", "run", "s.toml", "--out", out, "--no-report", "--quiet"])
+    assert code == 0, code
+    assert {file.name: file.read_bytes() for file in Path(out).glob("*.parquet")} == alone, out
+print("as alone")
+"""
+
+
+def test_two_programs_use_one_cache_at_once(place: Path) -> None:
+    """One keeps what it has run, the other removes everything after each of its runs."""
+    run(place, "alone")
+    assert "removed 1 finished run" in unpause(place, "cache", "--clear").stdout
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", _AGAIN, name, "20"],
+            cwd=place,
+            env={**os.environ, "UNPAUSE_CACHE": "cc", "UNPAUSE_CACHE_SIZE": size},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, size in (("writes", "1GB"), ("trims", "0B"))
+    ]
+    for program in programs:
+        printed, said = program.communicate(timeout=300)
+        assert program.returncode == 0, said
+        assert printed.splitlines()[-1] == "as alone"
+    left = [path.name for path in (place / "cc/runs").iterdir()]
+    assert all(len(name) == 64 for name in left), left
+    run(place, "last")
+    assert "reused" in run(place, "again").stdout
