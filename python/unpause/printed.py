@@ -45,19 +45,22 @@ def discard(stream: TextIO) -> None:
 class Printed:
     """A stream that writes what is printable; characters that its encoding lacks as "?".
 
-    Errors name the stream, as errors of files name the file. If the reader is gone, as with
-    ``| head``, the rest is discarded and the command continues: it may still have files to write.
+    If the reader is gone, as with ``| head``, or the disk is full, the rest is discarded and the
+    command continues: it may still have files to write.
+
+    Attributes:
+        failed: Why something could not be written; not for a reader that is gone.
     """
 
-    def __init__(self, stream: TextIO, name: str) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._name = name
+        self.failed: OSError | None = None
 
     def write(self, text: str) -> int:
         """Writes a text; answers its length."""
         clean = printable(text)
         encoding = self._stream.encoding or "utf-8"
-        self._named(self._stream.write, clean.encode(encoding, "replace").decode(encoding))
+        self._try(self._stream.write, clean.encode(encoding, "replace").decode(encoding))
         return len(text)
 
     @property
@@ -67,15 +70,16 @@ class Printed:
 
     def flush(self) -> None:
         """Writes the buffered text."""
-        self._named(self._stream.flush)
+        self._try(self._stream.flush)
 
-    def _named(self, call: Callable[..., Any], *arguments: str) -> None:
+    def _try(self, call: Callable[..., Any], *arguments: str) -> None:
         try:
             call(*arguments)
         except BrokenPipeError:
             discard(self._stream)
         except OSError as error:
-            raise type(error)(error.errno, error.strerror, self._name) from error
+            self.failed = error
+            discard(self._stream)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -100,10 +104,10 @@ def open_standard() -> None:
 def use() -> None:
     """From now on, standard output and standard error are such streams."""
     open_standard()
-    for name, said in (("stdout", "standard output"), ("stderr", "standard error")):
+    for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, Printed):
-            setattr(sys, name, Printed(stream, said))
+            setattr(sys, name, Printed(stream))
 
 
 def width(wanted: int | None = None) -> int:

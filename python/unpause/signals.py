@@ -40,15 +40,13 @@ def run(main: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | 
 
 
 def _flushed(code: int) -> int:
-    """The exit code, once all that was printed is written."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-        # The interpreter would try again at its end.
-        printed.discard(sys.stdout)
-        return max(code, 1)
-    return code
+    """The exit code, once all that was printed is written, or could not be."""
+    sys.stdout.flush()
+    failed = sys.stdout.failed if isinstance(sys.stdout, printed.Printed) else None
+    if failed is None:
+        return code
+    print(f"error: cannot write standard output: {failed.strerror}", file=sys.stderr)
+    return max(code, 1)
 
 
 def _answer(number: int, frame: FrameType | None) -> None:

@@ -126,7 +126,7 @@ def test_colours_are_only_of_this_package(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
-    monkeypatch.setattr(sys, "stdout", printed.Printed(terminal, "standard output"))
+    monkeypatch.setattr(sys, "stdout", printed.Printed(terminal))
     print(printed.said([("PFC\x1b[8m", "all \x1b[31mgood")], 80))
     assert terminal.getvalue() == "\x1b[1mPFC\ufffd[8m\x1b[0m: all \ufffd[31mgood\n"
 

@@ -54,9 +54,7 @@ pub fn render(package: &dyn Package, directory: &Path, say: Say, otherwise: impl
         Ok(code @ (0 | CTRL_C | SIGTERM)) => return code,
         Ok(code) => {
             otherwise();
-            complain!(
-                "warning: the report was not drawn (exit code {code}); the tables are complete"
-            );
+            complain!("warning: the report is not complete (exit code {code}); the tables are");
             return code;
         }
         Err(Missing::Interpreter(why)) => {
