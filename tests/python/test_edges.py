@@ -45,9 +45,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def shell(place: Path, arguments: str) -> subprocess.CompletedProcess[bytes]:
+def shell(place: Path, arguments: str, stream: str = "{}") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        f'"$PYTHON" -m unpause {arguments}',
+        stream.format(f'"$PYTHON" -m unpause {arguments}'),
         shell=True,
         cwd=place,
         env={**os.environ, "PYTHON": sys.executable, "UNPAUSE_CACHE": "off"},
@@ -56,20 +56,31 @@ def shell(place: Path, arguments: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+#: By each command that writes in Python, and some that do not; ``r`` is the result of the first.
+COMMANDS = (
+    "run s.toml --out r",
+    "explain r",
+    "report r",
+    "compare r r",
+    "sweep s.toml --vary seed=1,2 --out sweep",
+    "export --latex r --out latex",
+    "export --perfetto r --out trace",
+    "reproduce qcn-inputs/shared-buffer --out paper",
+    "list",
+    "schema",
+)
+
+
 @posix
-def test_closed_standard_output_is_no_mistake(place: Path) -> None:
-    for arguments in (
-        "run s.toml --out r",
-        "explain r",
-        "report r",
-        "compare r r",
-        "sweep s.toml --vary seed=1,2 --out sweep",
-        "export --latex r --out latex",
-        "list",
-    ):
-        done = shell(place, f"{arguments} >&-")
-        assert done.returncode == 0, (arguments, done.stderr)
+# Closed, and with a reader that is gone before the first word, as with `| head -0`.
+@pytest.mark.parametrize("stream", ["{} >&-", "(sleep 0.2; {}; echo $? > code) | true"])
+def test_closed_standard_output_is_no_mistake(place: Path, stream: str) -> None:
+    for arguments in COMMANDS:
+        done = shell(place, arguments, stream)
+        code = done.returncode or int((place / "code").read_text() if "code" in stream else 0)
+        assert code == 0, (arguments, done.stderr)
         assert b"Traceback" not in done.stderr, arguments
+        assert b"error" not in done.stderr, arguments
     assert (place / "r/report.html").is_file()
     assert (place / "sweep/report.html").is_file()
     assert b"Traceback" not in shell(place, "run s.toml --out all >&- 2>&- <&-").stderr
@@ -85,6 +96,32 @@ def test_a_path_that_is_not_utf_8_is_refused_before_anything_runs(place: Path) -
         assert b"not UTF-8" in done.stderr, done.stderr
         assert b"Traceback" not in done.stderr
     assert sorted(os.listdir(place)) == ["s.toml"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_a_scenario_and_a_result_may_have_names_that_are_not_utf_8(place: Path) -> None:
+    name = os.fsdecode(b"s\xff.toml")
+    (place / "s.toml").rename(place / name)
+    odd = "\"$(printf '{}')\""
+    file, folder = odd.format(r"s\377.toml"), odd.format(r"d\376")
+    assert shell(place, f"run {file} --out r").returncode == 0
+    for _ in range(2):
+        done = shell(place, f"sweep {file} --vary seed=1 --out sweep")
+        assert done.returncode == 0, done.stderr
+    (place / "r").rename(place / os.fsdecode(b"d\xfe"))
+    for arguments in (
+        f"explain {folder}",
+        f"compare {folder} sweep",
+        f"export {folder}",
+        f"export --latex {folder} --out latex",
+        f"export --perfetto {folder} --out trace",
+    ):
+        done = shell(place, arguments)
+        assert b"Traceback" not in done.stderr, done.stderr
+        assert done.returncode == 0 or b"error: " in done.stderr, arguments
+    done = shell(place, f"report {folder}")
+    assert done.returncode == 1
+    assert b"not UTF-8" in done.stderr
 
 
 @posix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -221,7 +222,7 @@ class Plan:
             "unpause": __version__,
             "scenario": {
                 "title": self.document.get("title"),
-                "file": str(self.origin),
+                "file": os.fsencode(self.origin).decode("utf-8", "replace"),
                 "sha256": sha256,
             },
             "axes": {axis.key: list(axis.values) for axis in self.axes},

@@ -36,7 +36,9 @@ impl Lock {
         if directory.to_str().is_none() {
             return Err(Error::Other {
                 message: format!("{} is not UTF-8", directory.display()),
-                help: Some("choose another directory with --out; nothing was changed".into()),
+                help: Some(
+                    "choose a directory whose whole path is UTF-8; nothing was changed".into(),
+                ),
             });
         }
         let fail = |error| Error::io("write", directory, error);
