@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import unpause
+from conftest import Cluster
+from unpause.claims.reproduced import Experiment
+from unpause.commands import reproduce
 from unpause.errors import ScenarioError, TooLargeError
-from unpause.sweeps.points import Failure, measure
 
 # Records every packet of half a second: terabytes.
 HUGE = """
@@ -66,10 +68,27 @@ def test_a_session_that_is_too_large_is_an_exception(huge: Path) -> None:
 def test_points_that_are_too_large_fail(huge: Path) -> None:
     with pytest.raises(unpause.SweepError, match="of memory"):
         unpause.sweep(huge, {"seed": [1]}, progress=False)
-    # As a Dask worker measures it.
-    outcome = measure(HUGE, huge, "PFC")
-    assert isinstance(outcome, Failure)
-    assert "of memory" in outcome.message
+
+
+def test_dask_workers_refuse_what_is_too_large(huge: Path, cluster: Cluster) -> None:
+    from distributed import Client
+
+    with (
+        Client(cluster[0], timeout=20, set_as_default=False) as client,
+        pytest.raises(unpause.SweepError, match="of memory"),
+    ):
+        unpause.sweep(huge, {"seed": [1, 2]}, client=client, progress=False)
+
+
+def test_reproductions_that_are_too_large_are_refused(
+    huge: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [Experiment("F1", huge)]})
+    assert reproduce.main(["pcn/F1", "--out", str(tmp_path / "out")]) == 1
+    assert "of memory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["run", "sweep", "testbed"])

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import unpause
+from conftest import Cluster
 from scenarios import PCN, PFC, flow, star, traffic
 from unpause import schema
 from unpause.commands import sweep as sweep_command
@@ -331,41 +331,6 @@ def test_dask_is_asked_for_clearly(
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert sweep_command.main([str(file), "--dask", "tcp://127.0.0.1:1"]) == 1
     assert "pip install 'unpause[dask]'" in capsys.readouterr().err
-
-
-#: Address of a scheduler, worker processes, and the scheduler's.
-Cluster = tuple[str, list[subprocess.Popen[bytes]], subprocess.Popen[bytes]]
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """A scheduler on this machine, and two workers."""
-    pytest.importorskip("distributed")
-    told = tmp_path / "scheduler.json"
-    programs = "distributed.cli.dask_scheduler", "distributed.cli.dask_worker"
-    common = ["--host", "127.0.0.1", "--scheduler-file", told, "--no-dashboard"]
-    processes = []
-
-    def start(program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command_line = [sys.executable, "-m", program, *common, *arguments]
-        with (tmp_path / "dask.log").open("ab") as log:
-            process = subprocess.Popen(command_line, cwd=tmp_path, stdout=log, stderr=log)
-        processes.append(process)
-        return process
-
-    try:
-        scheduler = start(programs[0], "--port", "0")
-        limit = time.monotonic() + 20
-        while not told.is_file() or not told.read_text("utf-8").endswith("}"):
-            assert time.monotonic() < limit, (tmp_path / "dask.log").read_text("utf-8")
-            time.sleep(0.05)
-        workers = [start(programs[1], "--no-nanny", "--nthreads", "1") for _ in range(2)]
-        yield json.loads(told.read_text("utf-8"))["address"], workers, scheduler
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait(10)
 
 
 def test_a_dask_worker_that_dies_costs_nothing(
