@@ -13,6 +13,7 @@ import pytest
 
 import unpause
 from conftest import Builder, Opened
+from scenarios import flow, scheme, star
 from test_explain import SHARED
 from unpause import text
 from unpause.pages import explore
@@ -58,6 +59,16 @@ def test_a_link_shows_its_pauses(page: Any, directory: Path) -> None:
     titles = page.locator("#charts .u-title").all_inner_texts()
     assert titles == ["S0->S1: paused", "S0->S1: queue", "S0->S1: sent"]
     assert page.locator("#list tr.chosen").inner_text().startswith("S0->S1")
+
+
+def test_a_link_is_one_line(page: Any) -> None:
+    """Its two halves meet in the middle."""
+    ends = page.evaluate("""["S0->S1", "S1->S0"].map((name) =>
+        ["x1", "y1", "x2", "y2"].map((end) => {
+          return Number(drawnLinks.get(name).line.getAttribute(end)); }))""")
+    (x1, y1, x2, y2), (other_x1, other_y1, *middle) = ends
+    assert [x2, y2] == middle == [(x1 + other_x1) / 2, (y1 + other_y1) / 2]
+    assert "hosts and links that carried nothing" in page.locator(".legend").inner_text()
 
 
 def test_the_slider_moves_the_picture(page: Any, directory: Path) -> None:
@@ -219,6 +230,45 @@ def test_paper_is_white(page: Any) -> None:
     page.evaluate('dispatchEvent(new Event("afterprint"))')
     assert page.evaluate("isDark()") is True
     page.emulate_media(media="screen")
+
+
+def test_a_host_that_is_idle_in_the_first_run_only_is_drawn(tmp_path: Path) -> None:
+    """H3 sends under the second scheme, H4 under none."""
+    text = star(
+        5,
+        scheme("A"),
+        scheme("B"),
+        flow("both", "H1", "H0", size="10KB"),
+        flow("second", "H3", "H2", size="10KB", schemes=["B"]),
+        duration="100us",
+    )
+    result = unpause.run(text, progress=False)
+    [fabric] = about(explore.page(result))["fabrics"]
+    assert [name for name, _ in fabric["nodes"]] == ["H0", "H1", "H2", "H3", "S0"]
+
+
+def test_the_pauses_of_two_results_have_names(
+    directory: Path, tmp_path: Path, opened: Opened
+) -> None:
+    """Bars of one scheme have one colour in both results."""
+    result = unpause.load(directory)
+    file = tmp_path / "both.html"
+    file.write_text(explore.in_one_file(explore.Explored({"a": result, "b": result})), "utf-8")
+    with opened(file.as_uri()) as (page, _):
+        named = page.evaluate("""() => {
+            const written = [];
+            const own = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+              written.push([text, y]); return own.call(this, text, x, y); };
+            choose("S0->S1");
+            return new Promise((done) => setTimeout(() => done(written), 200));
+        }""")
+    rows = {
+        text: y for text, y in named if text in {"a: PFC", "a: PFC+PCN", "b: PFC", "b: PFC+PCN"}
+    }
+    assert list(rows) == ["a: PFC", "a: PFC+PCN", "b: PFC", "b: PFC+PCN"]
+    assert sorted(rows.values()) == list(rows.values())
+    assert len(set(rows.values())) == 4
 
 
 def test_several_seeds_can_be_chosen(tmp_path: Path, opened: Opened) -> None:

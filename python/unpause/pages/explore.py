@@ -148,7 +148,7 @@ class Explored:
         title = " / ".join(dict.fromkeys(result.title for result in results))
         return {
             "title": f"{title}: {', '.join(self.results)}" if several else title,
-            "fabrics": [explored.fabric(it.runs_of(it.schemes[0])[0]) for it in results],
+            "fabrics": [explored.fabric(self._runs_of(at)) for at in range(len(results))],
             "lines": self.lines,
             "points": self.points,
             "runs": [{"line": it.line, "point": it.point} for it in self.runs],
@@ -162,13 +162,17 @@ class Explored:
             **more,
         }
 
+    def _runs_of(self, result: int) -> list[Run]:
+        """The runs of one result that the page may show."""
+        return [it.run for it in self.runs if self.lines[it.line]["result"] == result][:MOST_RUNS]
+
     def _overview(self) -> Overview:
         results = list(self.results.values())
         if len(results) == 1:
             return overview.of_result(results[0])
         every = [grouped.Runs.of_result(result) for result in results]
         names = list(self.results)
-        return overview.of_compared(names, every, unlike.workloads(names, results))
+        return overview.of_compared(names, every, unlike.workloads(names, every))
 
 
 def _label(values: Sequence[tuple[str, Any]], runs: Sequence[tuple[Run, int]]) -> str:

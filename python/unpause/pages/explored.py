@@ -48,16 +48,18 @@ class Detail:
     pauses: int
 
 
-def fabric(run: Run) -> dict[str, Any]:
-    """Nodes with their tier, hosts lowest, and links as table `ports` shows them.
+def fabric(runs: Sequence[Run]) -> dict[str, Any]:
+    """Nodes with their tier, hosts lowest, and the links that carried anything in one of `runs`.
 
     Raises:
         ResultError: there are too many nodes.
     """
-    table = run.columns("ports", ["node", "peer", "rate_bps"])
     rates: dict[tuple[str, str], int] = {}
-    for row in table.to_pylist():
-        rates[row["node"], row["peer"]] = row["rate_bps"]
+    hosts: set[str] = set()
+    for run in runs:
+        rows = run.columns("ports", ["node", "peer", "rate_bps"]).to_pylist()
+        rates |= {(row["node"], row["peer"]): row["rate_bps"] for row in rows}
+        hosts |= senders_and_receivers(run.columns("flows", ["src", "dst"]))
     both = {tuple(sorted(link)) for link in rates}
     near: dict[str, list[str]] = {}
     for a, b in both:
@@ -65,7 +67,6 @@ def fabric(run: Run) -> dict[str, Any]:
         near.setdefault(b, []).append(a)
     if len(near) > _MOST_NODES:
         raise ResultError(f"{len(near):,} nodes are more than a page shows: {_MOST_NODES:,}")
-    hosts = senders_and_receivers(run.columns("flows", ["src", "dst"]))
     # A node with one link is a host even if it sends nothing.
     hosts |= {node for node, peers in near.items() if len(peers) == 1}
     hosts &= set(near)

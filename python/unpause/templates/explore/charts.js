@@ -222,14 +222,28 @@ function showCharts() {
   }
 }
 
-// A row of bars for each scheme.
+// The name of a row above its bars: those of one scheme in two results have one colour.
+function nameRow(plot, above, name) {
+  const { left, top, height } = plot.bbox;
+  const { ctx } = plot;
+  ctx.save();
+  ctx.fillStyle = colour("--ink");
+  ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "top";
+  ctx.fillText(name, left + 4 * devicePixelRatio, top + above * height + 2 * devicePixelRatio);
+  ctx.restore();
+}
+
+// A row of bars for each scheme, under its name.
 function stopChart(name, there, events) {
   const rows = there.length;
   const draw = (plot) => there.forEach(([frame, line], n) => {
     const [start, end] = intervals(nearOf(frame), name);
-    bars(plot, start, end, (n + 0.15) / rows, (n + 0.85) / rows, colourOf(line), 1);
+    bars(plot, start, end, (n + 0.4) / rows, (n + 0.9) / rows, colourOf(line), 1);
+    nameRow(plot, n / rows, about.lines[line].label);
   });
   const series = there.map(([, line]) => ({ label: about.lines[line].label, width: 0, points: { show: false } }));
   chart(`${name}: paused`, [[0, state.end / 1e6], ...there.map(() => [0, 0])], series, "",
-    { under: [draw], over: [events], y: { range: [0, 1] }, noScale: true, height: 70 + 22 * rows });
+    { under: [draw], over: [events], y: { range: [0, 1] }, noScale: true, height: 70 + 32 * rows });
 }

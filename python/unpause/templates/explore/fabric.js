@@ -86,12 +86,10 @@ function placeCells(homes, switches) {
 }
 
 function drawLink(svg, a, b, from, to, rate) {
-  const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
-  const [dx, dy] = [-(to[1] - from[1]) / length * 2.5, (to[0] - from[0]) / length * 2.5];
-  for (const [name, start, end, side] of [[`${a}->${b}`, from, to, 1], [`${b}->${a}`, to, from, -1]]) {
-    // The half of a link that is next to its sender is the sender's.
-    const middle = [(start[0] + end[0]) / 2 + dx * side, (start[1] + end[1]) / 2 + dy * side];
-    const ends = { x1: start[0] + dx * side, y1: start[1] + dy * side, x2: middle[0], y2: middle[1] };
+  // The half of a link that is next to its sender is the sender's: both meet in the middle.
+  const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
+  for (const [name, start] of [[`${a}->${b}`, from], [`${b}->${a}`, to]]) {
+    const ends = { x1: start[0], y1: start[1], x2: middle[0], y2: middle[1] };
     const line = make("line", { ...ends, class: "link" }, svg);
     named_(make("line", { ...ends, class: "hit", "data-port": name }, svg), name);
     drawnLinks.set(name, { line, rate, base: "link" });
