@@ -16,6 +16,7 @@ import unpause
 from conftest import MS, Builder, sweep
 from unpause import NothingToDraw, figures
 from unpause.data import drawn, schemes, series
+from unpause.figures import sweep as sweep_figure
 from unpause.figures.fct import size_bins
 from unpause.figures.style import legend, log_ticks
 
@@ -303,6 +304,31 @@ def test_a_sweep_is_drawn_over_its_values_with_seeds_as_a_band(builder: Builder)
     for name in ("fct-cdf", "pause", "queue"):
         with pytest.raises(NothingToDraw, match="x_us"):
             figures.draw(builder.result(), name)
+
+
+def test_whiskers_end_where_numbers_can_be(builder: Builder) -> None:
+    """A slowdown is at least 1, a count at least 0, and a share at most 100 %."""
+    for scheme, slowdowns in (("PFC", (1.1, 1.1, 1.9)), ("PCN", (1.0, 1.4, 1.5))):
+        for seed, slowdown in enumerate(slowdowns, 1):
+            run = builder.run(scheme, seed=seed)
+            builder.rows["runs"][run]["flows_completed"] = 20
+            for _ in range(20):
+                builder.flow(run, "f", size_bytes=1000, fct_ns=MS, slowdown=slowdown)
+            builder.rows["runs"][run]["pause_events"] = 0
+    figure = figures.draw(builder.result(), "sweep")
+    [ax] = [it for it in figure.axes if it.get_title("left").startswith("slowdown p50")]
+    pfc, pcn = (it.lines[2][0].get_segments()[0][:, 0] for it in ax.containers)
+    # 1.37 ± 1.15 reaches below 1: as the interval says little, the seeds do.
+    assert list(pfc) == [1.1, 1.9]
+    # 1.30 ± 0.66.
+    assert list(pcn) == [1.0, 1.5]
+    assert ax.get_xlim()[0] == 1.0
+
+
+def test_the_share_that_finished_is_not_rounded_to_all() -> None:
+    assert [sweep_figure._below(it) for it in (99.96, 99.4, 99.996, 91.2)] == [
+        "99.96 %", "99.4 %", "99.996 %", "91 %",
+    ]  # fmt: skip
 
 
 def test_a_sweep_over_two_values_is_a_heat_map(builder: Builder) -> None:

@@ -21,7 +21,7 @@ from unpause.figures.style import (
     panel_axes,
     widths,
 )
-from unpause.statistics.intervals import CONFIDENCE, Interval
+from unpause.statistics.intervals import CONFIDENCE, Interval, is_range
 from unpause.sweeps.grouped import Group, Runs
 from unpause.sweeps.recorded import AT_LEAST, Measure
 from unpause.text import value_text
@@ -36,6 +36,8 @@ _CHARACTER = 0.062
 _WIDE = 30
 #: A heat map shows the first measure that differs between runs and begins so.
 _MAPPED = ("slowdown p9", "slowdown max", "FCT p9", "FCT max", "FCT mean", "time paused")
+#: What bands and bars are.
+_SPREAD = f"{100 * CONFIDENCE:.0f} % intervals, or the least and the most where seeds differ much"
 #: What a note says about lower bounds.
 _OF_BOUNDS = "lower bounds, because flows did not finish"
 
@@ -78,12 +80,11 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
     ):
         look = schemes.looks(group)
         found = {
-            scheme: [(g.values[axis], _interval(g, measure)) for g in runs.of_scheme(scheme)]
+            scheme: [(g.values[axis], _ends(g, measure)) for g in runs.of_scheme(scheme)]
             for scheme in group
         }
         most = max(
-            (max(i.mean, i.high if i.count > 1 else i.mean)
-             for line in found.values() for _, i in line if not math.isnan(i.mean)),
+            (i.high for line in found.values() for _, i in line if not math.isnan(i.mean)),
             default=0.0,
         )  # fmt: skip
         factor, unit = measure.unit(most)
@@ -99,23 +100,24 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
                 markersize=3.5,
                 linewidth=width,
                 label=scheme,
+                clip_on=False,
             )
-            if any(i.count > 1 for _, i in line):
-                low = [max(0.0, i.low if i.count > 1 else i.mean) / factor for _, i in line]
-                high = [(i.high if i.count > 1 else i.mean) / factor for _, i in line]
+            if any(i.low < i.high for _, i in line):
+                low = [i.low / factor for _, i in line]
+                high = [i.high / factor for _, i in line]
                 ax.fill_between(at, low, high, color=look[scheme].colour, alpha=0.18, linewidth=0)
             for bound in (g for g in runs.of_scheme(scheme) if g.bound(measure)):
                 at_least = bound.interval(measure).mean / factor
                 ax.plot(x[bound.values[axis]], at_least, color=look[scheme].colour, **BOUND_MARKER)
         ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
-        ax.set_ylim(0, 101 if unit == "%" else None)
+        ax.set_ylim(measure.least / factor, 101 if unit == "%" else None)
         _label(ax, runs.axes[axis], values)
         if len(groups) > 1:
             ax.legend(fontsize=6)
     if len(groups) == 1:
         legend(figure, panels)
     seeds = (
-        f"Means of {runs.seeds} seeds; bands: {100 * CONFIDENCE:.0f} % intervals."
+        f"Means of {runs.seeds} seeds; bands: {_SPREAD}."
         if runs.seeds > 1
         else "One seed: noise cannot be estimated."
     )
@@ -123,10 +125,20 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
     return figure
 
 
-def _interval(group: Group, measure: Measure) -> Interval:
-    """The mean and its interval; a bound has none."""
-    interval = group.interval(measure)
-    return Interval(interval.mean, math.nan, math.nan, 1) if group.bound(measure) else interval
+def _ends(group: Group, measure: Measure) -> Interval:
+    """The mean, and between which ends it is drawn: of one seed and of a bound, none.
+
+    Those of its interval where such a number can be; where that says little, those of the seeds.
+    """
+    interval, values = group.interval(measure), list(group.by_seed(measure).values())
+    if group.bound(measure) or interval.count < 2:
+        return Interval(interval.mean, interval.mean, interval.mean, 1)
+    if is_range(values):
+        return Interval(interval.mean, min(values), max(values), interval.count)
+    least, most = min(measure.least, *values), max(measure.most, *values)
+    return Interval(
+        interval.mean, max(interval.low, least), min(interval.high, most), interval.count
+    )
 
 
 def _note_on_bounds(runs: Runs, measures: list[Measure], marker: str = "Triangles") -> str:
@@ -136,8 +148,14 @@ def _note_on_bounds(runs: Runs, measures: list[Measure], marker: str = "Triangle
         return ""
     done = [100 * row["flows_completed"] / row["flows_sized"]
             for g in groups for row in g.rows if row.get("flows_sized")]  # fmt: skip
-    finished = f"; at worst {min(done):.2g} % finished" if done else ""
+    finished = f"; at worst {_below(min(done))} finished" if done else ""
     return f"{marker}: {_OF_BOUNDS}{finished}."
+
+
+def _below(share: float) -> str:
+    """A share of flows that is not all of them, and does not look so: 99.96 %, 91 %."""
+    digits = next(n for n in range(1, 9) if n == 8 or round(share, n) < 100) if share > 99 else 0
+    return f"{share:.{digits}f} %"
 
 
 def _positions(values: list) -> dict:
@@ -172,7 +190,7 @@ def _dots(runs: Runs, measures: list[Measure]) -> Figure:
     names = runs.schemes
     figure, axes = panel_axes(len(measures), 3, 0.17 * len(names) + 0.9, sharey=True)
     for ax, measure in zip(axes, measures, strict=True):
-        found = {g.scheme: _interval(g, measure) for g in runs.groups}
+        found = {g.scheme: _ends(g, measure) for g in runs.groups}
         bounds = {g.scheme for g in runs.groups if g.bound(measure)}
         most = max((abs(i.mean) for i in found.values() if not math.isnan(i.mean)), default=0.0)
         factor, unit = measure.unit(most)
@@ -181,19 +199,21 @@ def _dots(runs: Runs, measures: list[Measure]) -> Figure:
             if math.isnan(interval.mean):
                 ax.text(0.02, y, "-", va="center", transform=ax.get_yaxis_transform())
                 continue
-            half = 0.0 if interval.count < 2 else interval.half / factor
+            down, up = interval.mean - interval.low, interval.high - interval.mean
             ax.errorbar(
-                [interval.mean / factor], [y], xerr=[half],
+                [interval.mean / factor], [y], xerr=[[down / factor], [up / factor]],
                 marker=">" if scheme in bounds else "o", markersize=4,
-                color="#0072B2", capsize=2,
+                color="#0072B2", capsize=2, clip_on=False,
             )  # fmt: skip
         ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.margins(x=0.1)
+        left, right = ax.get_xlim()
+        ax.set_xlim(max(left, measure.least / factor), min(right, measure.most / factor))
     note(
         figure,
-        f"Means of {runs.seeds} seeds; bars: {100 * CONFIDENCE:.0f} % intervals.",
+        f"Means of {runs.seeds} seeds; bars: {_SPREAD}.",
         _note_on_bounds(runs, measures),
     )
     return figure
