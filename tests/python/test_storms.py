@@ -56,15 +56,22 @@ def test_a_storm_is_told_with_its_victims(
     assert row["detected_ns"] <= last_wait("at hosts") < row["detected_ns"] + 100_000
 
     result.write(tmp_path / "storm")
-    assert explain.main([str(tmp_path / "storm")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+
+    def said(*more: str) -> str:
+        assert explain.main([str(tmp_path / "storm"), *more]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
     until = f"{last_wait('at hosts') / 1e3:.0f} us"
     assert (
-        f"at hosts: PFC storm from H2: S1->H2, priority 3, was paused from 134 us. The watchdog "
+        f"PFC storm from H2: S1->H2, priority 3, was paused from 134 us. The watchdog "
         f"detected it at 250 us and dropped {row['dropped_packets']:,} packets until 650 us. 2 "
         f"victim flows waited for H2, the last one until {until}."
-    ) in said
-    assert "no watchdog: PFC storm" not in said
+    ) in said("--scheme", "at hosts")
+    # Under a scheme stand its own storms.
+    first = said()
+    assert first.startswith("no watchdog (seed 1): ")
+    assert "PFC storm" not in first
+    assert "Storms under other schemes: at hosts (1); --scheme shows them." in first
 
 
 def advice(source: str, scheme: str) -> str:

@@ -12,15 +12,23 @@ from typing import Any
 import pyarrow.compute as pc
 
 from unpause.data.result import Result, Run
-from unpause.text import plural, time
+from unpause.text import listed, plural, time
 
 #: At most this many storms of a run are described.
 _MOST = 3
 
 
 def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
-    """The failures and errors of links in `run`, and the storms of `runs`."""
-    return [*_of_links(result, run), *_storms(runs)]
+    """The failures and errors of links in `run`, its storms, and which other `runs` have some.
+
+    Without any of these `runs`, nothing is said of storms.
+    """
+    others = {it.scheme: it.table("storms").num_rows for it in runs if it.scheme != run.scheme}
+    counted = [f"{scheme} ({count})" for scheme, count in others.items() if count]
+    more = (
+        [f"Storms under other schemes: {listed(counted)}; --scheme shows them."] if counted else []
+    )
+    return [*_of_links(result, run), *(_storms(run) if runs else ()), *more]
 
 
 _OF_LINKS = {"link-down": "Link failure", "frame-errors": "Frame errors"}
@@ -37,15 +45,13 @@ def _of_links(result: Result, run: Run) -> list[str]:
     ]
 
 
-def _storms(runs: Sequence[Run]) -> Iterator[str]:
-    """A sentence for each storm that a PFC watchdog found; of several runs with the scheme."""
-    for run in runs:
-        rows = run.table("storms").to_pylist()
-        scheme = f"{run.scheme}: " * (len(runs) > 1)
-        for row in rows[:_MOST]:
-            yield f"{scheme}{_storm(run, row)}"
-        if (more := len(rows) - _MOST) > 0:
-            yield f"{scheme}{plural(more, 'more storm')}: see table storms."
+def _storms(run: Run) -> Iterator[str]:
+    """A sentence for each storm that a PFC watchdog found."""
+    rows = run.table("storms").to_pylist()
+    for row in rows[:_MOST]:
+        yield _storm(run, row)
+    if (more := len(rows) - _MOST) > 0:
+        yield f"{plural(more, 'more storm')}: see table storms."
 
 
 _DID = {
