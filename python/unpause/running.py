@@ -88,6 +88,11 @@ def run_native(
 
     In the directory `keep`, finished runs outlive an interruption, and are found by the next call.
     """
+    if isinstance(seeds, Iterable):
+        raise TypeError(
+            f"seeds is {seeds!r}; a whole number is needed: seeds=3 runs the scenario's seed and "
+            'the next two; unpause.sweep(scenario, {"seed": [1, 2, 3]}) runs those that you name'
+        )
     for name, number in (("threads", threads), ("seeds", seeds)):
         if number is not None and whole(name, number, 2**32 - 1) < 1:
             raise ValueError(f"{name} is {number}; at least 1 is needed")

@@ -236,7 +236,7 @@ def test_the_link_that_takes_over_is_drawn(twice: Result) -> None:
     assert {"leaf0->spine0", "spine1->leaf1 (failed)"} <= labels
     assert "leaf0->spine1" not in labels
     time_ms, percent = line(use, "leaf0->spine0")
-    for row in twice.port_series.to_pylist():
+    for row in twice.priority_series.to_pylist():
         if (row["node"], row["peer"], row["priority"]) == ("leaf0", "spine0", 3):
             last = row["tx_bytes"]
     bin_ms = time_ms[1] - time_ms[0]

@@ -147,12 +147,15 @@ def test_a_figure_is_a_picture_in_a_notebook(out: Path) -> None:
 
 def test_a_mean_over_samples_of_a_port_is_that_of_the_port() -> None:
     result = unpause.run(SCENARIO + '[probes]\ninterval = "5us"\nports = ["S0->H1"]\n')
-    rows = result.port_series.num_rows
+    rows = result.priority_series.num_rows
     frame = result.to_pandas("port_series")
-    instants = len(set(result.port_series["time_ns"].to_pylist())) * 2
+    instants = len(set(result.priority_series["time_ns"].to_pylist())) * 2
     assert len(frame) == instants < rows
     assert "priority" not in frame.columns
     each = result.to_pandas("port_series", priorities=True)
     assert len(each) == rows
     assert each.index.name == "priority"
+    # The same of the accessor: the mean of each instant is the port's, not that of its priorities.
+    sent = result.port_series.to_pandas().groupby(["run", "time_ns"]).tx_bytes.mean()
+    assert sent.sum() == each.tx_bytes.sum()
     assert frame.tx_bytes.sum() == each.tx_bytes.sum() > 0

@@ -9,6 +9,7 @@ import threading
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -215,3 +216,9 @@ def test_command_line_answers_mistakes(tmp_path: Path) -> None:
     done = unpause_command("validate", str(file))
     assert done.returncode != 0
     assert "wrong.toml" in done.stderr
+
+
+@pytest.mark.parametrize("seeds", [[1, 2, 3], range(3), "1..3"])
+def test_a_list_of_seeds_is_for_a_sweep(seeds: Any) -> None:
+    with pytest.raises(TypeError, match=r'unpause\.sweep\(scenario, \{"seed": \[1, 2, 3\]\}\)'):
+        unpause.run(SMALL, seeds=seeds)

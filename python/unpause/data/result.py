@@ -27,6 +27,8 @@ from unpause.text import beside, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What a row of `port_series` is of, but its priority.
+_OF_PORT = ("run", "scheme", "time_ns", "node", "port", "peer")
 #: Types of what is read of a scenario; who runs it checks all of it.
 _SCENARIO: dict[str, Any] = {
     "title": str,
@@ -77,12 +79,25 @@ class Result:
         """One row for each PAUSE: egress of ``node`` stopped by ``peer``, from and until (ns)."""
         return self.tables["pauses"]
 
-    @property
+    @cached_property
     def port_series(self) -> pa.Table:
         """Probed ports over time: ``queue_bytes`` now, the other counters since the start.
 
-        A row for each priority of a port, most of them 0: see :meth:`to_pandas`.
+        One row for each port and instant, with the sums of its priorities: a mean over the rows of
+        a port is a mean over time. :attr:`priority_series` has them apart.
         """
+        table = self.priority_series
+        counters = [name for name in table.column_names if name not in (*_OF_PORT, "priority")]
+        # Without threads the order stays.
+        groups = table.group_by(list(_OF_PORT), use_threads=False)
+        sums = groups.aggregate([(name, "sum") for name in counters])
+        sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
+        fields = [table.schema.field(name) for name in table.column_names if name != "priority"]
+        return sums.select([each.name for each in fields]).cast(pa.schema(fields))
+
+    @property
+    def priority_series(self) -> pa.Table:
+        """The same with a row for each priority of a port, most of them 0: the table as it is."""
         return self.tables["port_series"]
 
     @property
@@ -267,14 +282,9 @@ class Result:
         if table not in self.tables:
             near = nearest(table, self.tables)
             raise KeyError(f"no table {table!r}{near} (known: {', '.join(self.tables)})")
-        frame = self.tables[table].to_pandas()
-        if table != "port_series":
-            return frame
-        if priorities:
-            return frame.set_index("priority")
-        of_port = ["run", "scheme", "time_ns", "node", "port", "peer"]
-        sums = frame.drop(columns="priority").groupby(of_port, sort=False, observed=True)
-        return sums.sum().reset_index()
+        by_port = table == "port_series" and not priorities
+        frame = (self.port_series if by_port else self.tables[table]).to_pandas()
+        return frame.set_index("priority") if priorities and table == "port_series" else frame
 
     def write(self, directory: str | Path) -> Path:
         """Write Parquet tables, manifest and scenario into `directory`."""
