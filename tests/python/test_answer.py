@@ -11,6 +11,7 @@ import pytest
 import unpause
 from test_overview import rows
 from unpause.commands import compare
+from unpause.commands.sweep import main as swept_by
 from unpause.data import workload
 from unpause.pages import overview, textual
 from unpause.pages.overview import Overview
@@ -203,6 +204,99 @@ def test_results_with_other_workloads_are_not_compared(
         paths.append(str(result.write(tmp_path / size)))
     assert compare.main([*paths, "--width", "80"]) == 0
     assert "No comparison: 90KB has other traffic (traffic.f.size)." in capsys.readouterr().out
+
+
+def test_sweeps_with_other_workloads_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """But values that are swept are compared at each of them."""
+    paths = []
+    for number, (size, duration) in enumerate((("50KB", "1ms"), ("90KB", "1ms"), ("50KB", "2ms"))):
+        text = TWO.replace("SIZE", size).replace("SET", "").replace("1ms", duration)
+        paths.append(str(tmp_path / str(number)))
+        unpause.sweep(text, {"pfc.xoff": ["50KB", "80KB"]}, out=paths[-1], progress=False)
+    assert compare.main([*paths, "--width", "80"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No comparison: 1, 2 have other traffic (traffic.f.size; duration)." in said
+    for number, size in enumerate(("50KB", "90KB")):
+        text = TWO.replace("SIZE", size).replace("SET", "")
+        paths.append(str(tmp_path / f"swept{number}"))
+        vary = {"traffic.f.size": ["50KB", "60KB"]}
+        unpause.sweep(text, vary, out=paths[-1], progress=False)
+    assert compare.main([*paths[-2:], "--width", "80"]) == 0
+    assert "No comparison" not in capsys.readouterr().out
+
+
+def test_schemes_of_a_sweep_with_other_traffic_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "other.toml"
+    other = 'set = { "traffic.f.size" = "90KB" }'
+    file.write_text(TWO.replace("SIZE", "50KB").replace("SET", other), "utf-8")
+    assert swept_by([str(file), "--vary", "pfc.xoff=50KB,80KB", "--out", str(tmp_path / "o")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No comparison: PCN has other traffic (traffic.f.size)." in said
+
+
+def test_a_row_that_is_near_the_best_in_all_is_the_one_to_take() -> None:
+    found = of(scheme("A", 5, 50), scheme("B", 5.4), scheme("C", 5, 70))
+    assert found.answer == [
+        "Take B: wait of victims 0 (others 50 to 70 us), at most 8 % behind the best in the rest.",
+        "For slowdown max alone take A (5; B 5.40).",
+    ]
+    # A third further is no compromise, nor are two that are as near as each other.
+    far = of(scheme("A", 5, 50), scheme("B", 7), scheme("C", 5, 70))
+    assert far.answer[0] == "Choose between A and B; C is beaten by one of them."
+    even = of(scheme("A", 5, 50), scheme("B", 5.4, 46))
+    assert even.answer[0] == "Neither A nor B beats the other in every column that decides."
+
+
+def test_what_no_known_number_speaks_against_is_called_so() -> None:
+    """Each number that is known is better under A; what is not may be worse."""
+    a, b = scheme("A", 3), scheme("B", 9)
+    for row in a:
+        row["victims_complete"] = False
+    found = of(a, b)
+    assert found.answer == [
+        "Take A as far as is known: slowdown max 3 (B 9).",
+        "Bounds only: victim flows ([probes] causes = true counts them).",
+    ]
+
+
+def test_a_bound_is_never_called_none_or_best() -> None:
+    a, b, c = scheme("A", 3, 50), scheme("B", 9), scheme("C", 4, 70)
+    for row in b:
+        del row["slowdown_max"]
+        row["slowdown_max_at_least"] = 5.0
+    found = of(a, b, c)
+    said = " ".join(found.answer)
+    assert "for slowdown max take A (3; B ≥5)" in said
+    assert "Bounds only: slowdown max." in said
+    assert "none" not in said
+
+
+@pytest.mark.parametrize("stuck", [1, 2])
+def test_what_did_not_finish_is_called_so(stuck: int) -> None:
+    every = [
+        scheme("A", 3, watched_slowdown=1.5),
+        *(scheme(name, 3, watched_slowdown=None) for name in "BC"[:stuck]),
+    ]
+    who = "B not finished" if stuck == 1 else "others not finished"
+    assert of(*every).answer[0] == (
+        f"Take A: no scheme is better in what decides. Watched slowdown 1.50 ({who})."
+    )
+
+
+def test_more_use_of_a_link_decides_only_where_flows_have_no_end() -> None:
+    link = {"congested_link": "S0->H0", "flows_sized": 8, "flows_completed": 8}
+    of_a = scheme("A", 3, congested_share=0.5, flows_started=8, **link)
+    of_b = scheme("B", 4, congested_share=0.9, flows_started=8, **link)
+    assert of(of_a, of_b).answer == [
+        "Take A: no scheme is better in what decides. Slowdown max 3 (B 4)."
+    ]
+    for row in (*of_a, *of_b):
+        row["flows_started"] = 9
+    assert "For use of S0->H0 take B (90 %; A 50 %)" in of(of_a, of_b).answer[1]
 
 
 def test_workloads_are_told_apart_by_what_they_ask_for() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -173,9 +174,10 @@ def _with_ports(directory: Path) -> None:
     """The fabric that a page draws."""
     made = Builder()
     for run in range(10):
-        made.rows["runs"].append({"run": run, "scheme": "PFC" if run < 5 else "PCN"})
+        scheme = "PFC" if run < 5 else "PCN"
+        made.rows["runs"].append({"run": run, "scheme": scheme})
         for node, peer in (("H0", "S0"), ("S0", "R0")):
-            made.add("ports", run=run, scheme="PFC", node=node, peer=peer, rate_bps=10**10)
+            made.add("ports", run=run, scheme=scheme, node=node, peer=peer, rate_bps=10**10)
     pq.write_table(made.tables()["ports"], directory / "ports.parquet")
 
 
@@ -310,12 +312,16 @@ def test_keys_that_differ_between_scenarios_are_named(tmp_path: Path) -> None:
             '[[traffic]]\nname = "b"\n'
         )
         made.append(builder.write(tmp_path / name))
-    results = [unpause.load(path) for path in made]
+    results = [Runs.of_result(unpause.load(path)) for path in made]
     assert unlike.scenarios(["one", "two", "three"], results) == [
         "The scenario of two differs from that of one in duration, traffic.a.size, pfc."
     ]
-    # A sweep keeps no text of its scenario.
-    assert unlike.scenarios(["one", "two"], [results[0], None]) == []
+    # Older sweeps kept no text of their scenario.
+    old = replace(results[0], scenario={"title": "one"})
+    assert unlike.scenarios(["one", "two"], [results[0], old]) == [
+        "The scenario of two was not recorded: its traffic may be another one."
+    ]
+    assert unlike.workloads(["one", "two"], [results[0], old]) == {}
 
 
 def test_the_command_names_the_keys_that_differ(

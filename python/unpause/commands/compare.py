@@ -160,7 +160,7 @@ def page(names: Sequence[str], directories: Sequence[Path]) -> str:
             )
     loaded = {name: load(at) for name, at in zip(names, directories, strict=True)}
     results = [Runs.of_result(result) for result in loaded.values()]
-    lines = [*unlike.scenarios(names, list(loaded.values())), *verdicts(names, results)]
+    lines = [*unlike.scenarios(names, results), *verdicts(names, results)]
     differences = compared(names, results), lines
     return explore.in_one_file(explore.Explored(loaded, differences), report=False)
 
@@ -206,8 +206,7 @@ def _lines(names: Sequence[str], options: argparse.Namespace, columns: int) -> I
     ]
     summary = compared(names, results)
     if len(results) > 1:
-        unlike_ones = unlike.workloads(names, loaded)
-        found = overview.of_compared(names, results, unlike_ones)
+        found = overview.of_compared(names, results, unlike.workloads(names, results))
     elif loaded[0] is None:
         found = overview.of_sweep(results[0])
     else:
@@ -218,7 +217,7 @@ def _lines(names: Sequence[str], options: argparse.Namespace, columns: int) -> I
         yield textual.table(summary, columns)
     if len(results) > 1:
         yield ""
-        for line in [*unlike.scenarios(names, loaded), *verdicts(names, results)]:
+        for line in [*unlike.scenarios(names, results), *verdicts(names, results)]:
             yield printed.wrapped(line, columns)
 
 

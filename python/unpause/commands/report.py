@@ -394,8 +394,8 @@ def build_sweep(directory: str | Path, *, held: bool = False) -> Report:
 
 
 def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Report:
-    title = (about.get("scenario") or {}).get("title") or "Sweep"
-    runs = grouped.Runs.of_sweep(table, title)
+    runs = grouped.Runs.of_sweep(table, grouped.scenario_of(about, staged.directory))
+    title = runs.title or "Sweep"
     report = Report(staged.directory / "report.html")
     pictures = []
     if runs.rows:

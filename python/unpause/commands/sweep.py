@@ -166,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(table: pa.Table, out: Path, verbose: bool) -> None:
     """The overview on the terminal; chart, report and CSV in the directory."""
     columns = printed.width()
-    runs = grouped.Runs.of_sweep(table)
+    runs = grouped.read_sweep(out)
     print(textual.overview(overview.of_sweep(runs), columns, _MOST_ROWS, whole=verbose))
     if verbose:
         summary = summarise(runs)

@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from unpause.pages.column import Column
-from unpause.text import joined, listed
+from unpause.text import joined, listed, percent
 
 #: At most this many columns are named for a row.
 _MOST_COLUMNS = 3
+#: A row that is further behind the best in some column is no compromise.
+_MOST_BEHIND = 1 / 3
+#: Rows that are up to so many times as far behind as the nearest one are as near.
+_AS_NEAR = 1.5
 #: Columns about one thing; the second says more.
 _VICTIMS = ("victim flows", "wait of victims")
 #: More rows than this are counted, not named.
@@ -97,7 +101,14 @@ def sentences(options: Options) -> list[str]:
     found = choose(options)
     if not _apart(options.deciding, options.rows):
         return [*filter(None, [_no_difference(options), _uncertain(options)])]
-    told = [*_trade(options, found)] if found.apart else [_take(options, found)]
+    if not found.apart:
+        told = [_take(options, found)]
+    elif alone := _leads(found):
+        told = [_take_as_known(options, found, alone)]
+    elif near := _near_all(options, found):
+        told = _compromise(options, found, *near)
+    else:
+        told = _trade(options, found)
     if uncertain := _uncertain(options):
         told.append(uncertain)
     return told
@@ -110,6 +121,11 @@ def short(options: Options) -> str:
     found = choose(options)
     if not found.apart:
         return f"take {options.listed(found.front, 'or')}"
+    if alone := _leads(found):
+        return f"take {options.listed(alone, 'or')} as far as is known"
+    if near := _near_all(options, found):
+        rows, part = near
+        return f"take {options.listed(rows, 'or')} (at most {_part(part)} behind the best)"
     columns = _unlike(_by_gap(found.apart, found.front))[:_MOST_COLUMNS]
     names = " against ".join(column.name for column in columns)
     return f"choose between {options.listed(found.front)} ({names})"
@@ -140,33 +156,95 @@ def _take(options: Options, found: Choice) -> str:
         text = f"Take {every}: nothing that decides tells them apart, and no other is better."
     better = [
         column
-        for column in _by_gap(options.deciding, options.rows)
+        for column in options.deciding
         if any((i, j) in column.better for i in found.front for j in found.beaten)
     ]
-    ahead = [c for c in better if not any((j, first) in c.better for j in options.rows)]
-    parts = [_against(options, column, first) for column in _unlike(ahead)]
-    if parts:
-        text += f" {_capital(joined(parts[:_MOST_COLUMNS]))}."
+    if parts := _ahead(options, better, [first]):
+        text += f" {_capital(joined(parts))}."
     return f"{text}{_price(options, found)}"
 
 
-def _against(options: Options, column: Column, first: int) -> str:
+def _leads(found: Choice) -> list[int]:
+    """The rows of the front that are the best in all by which it differs; bounds may hide more."""
+    best = [column.best(found.front) for column in found.apart]
+    return [i for i in found.front if all(i in each for each in best)]
+
+
+def _take_as_known(options: Options, found: Choice, rows: Sequence[int]) -> str:
+    """Of what no known number speaks against."""
+    text = f"Take {options.listed(rows, 'or')} as far as is known"
+    parts = _ahead(options, found.apart, rows)
+    return f"{text}: {joined(parts)}."
+
+
+def _ahead(options: Options, columns: Sequence[Column], rows: Sequence[int]) -> list[str]:
+    """The columns in which no other row is better than one of `rows`, with numbers."""
+    others = [i for i in options.rows if i not in rows]
+    ahead = [
+        column
+        for column in _by_gap(columns, options.rows)
+        if not any((j, i) in column.better for i in rows for j in others)
+        and all(any((i, j) in column.better for j in others) for i in rows)
+    ]
+    return [_against(options, column, rows) for column in _unlike(ahead)[:_MOST_COLUMNS]]
+
+
+def _near_all(options: Options, found: Choice) -> tuple[list[int], float] | None:
+    """The rows that are not far behind the best anywhere, and how far the last of them is."""
+    # Where each number is a bound nothing can be said.
+    columns = [c for c in options.deciding if not c.bounded.issuperset(options.rows)]
+    behind = {i: max(c.behind_best(i, options.rows) for c in columns) for i in found.front}
+    least = min(behind.values())
+    if least > _MOST_BEHIND:
+        return None
+    rows = [i for i in found.front if behind[i] <= _AS_NEAR * least]
+    return (rows, max(behind[i] for i in rows)) if len(rows) < len(found.front) else None
+
+
+def _compromise(options: Options, found: Choice, rows: list[int], part: float) -> list[str]:
+    """Of rows that are near the best everywhere, and where others are better."""
+    ahead = _ahead(options, found.apart, rows)
+    where = "the rest" if ahead else "every column that decides"
+    why = joined([*ahead, f"at most {_part(part)} behind the best in {where}"])
+    told = [f"Take {options.listed(rows, 'or')}: {why}."]
+    others = [c for c in found.apart if not {*rows}.intersection(c.best(found.front))]
+    parts = []
+    for column in _unlike(_by_gap(others, found.front))[:_MOST_COLUMNS]:
+        best = column.best(found.front)
+        compared = _compared(options, column, best, [*best, *rows])
+        who = options.listed(best, "or")
+        parts.append(f"for {column.name} alone take {who} ({compared})")
+    return [*told, f"{_capital('; '.join(parts))}."] if parts else told
+
+
+def _part(part: float) -> str:
+    """A part in percent, rounded up."""
+    number = round(100 * part, 6)
+    return percent(math.ceil(number) if number >= 10 else math.ceil(round(10 * number, 6)) / 10)
+
+
+def _against(options: Options, column: Column, rows: Sequence[int]) -> str:
     """Such as "total wait 0 (others 2.74 to 2.98 ms)"."""
-    others = [i for i in options.rows if (first, i) in column.better]
-    best = column.text(first)
-    return f"{column.name} {best} ({_span(options, column, others)})"
+    others = [i for i in options.rows if i not in rows]
+    others = [j for j in others if any((i, j) in column.better for i in rows)]
+    own = _range(column, sorted(rows, key=column.means.__getitem__))
+    return f"{column.name} {own} ({_span(options, column, others, len(rows))})"
 
 
-def _span(options: Options, column: Column, rows: Sequence[int]) -> str:
-    """The numbers of several rows: of one with its name, of more from the least to the most."""
+def _span(options: Options, column: Column, rows: Sequence[int], apart: int = 1) -> str:
+    """The numbers of several rows: of one with its name, of more from the least to the most.
+
+    They are "others" if they are all options but `apart`, which stand before.
+    """
     if len(rows) == 1:
         return f"{options.names[rows[0]]} {column.text(rows[0])}"
     numbers = {i: column.means[i] for i in rows if not math.isnan(column.means[i])}
     known = sorted(numbers, key=numbers.__getitem__)
-    if not known:
-        return "others none"
-    others = "others" if len(rows) == len(options.rows) - 1 else f"{len(rows)} others"
-    return f"{others} {_range(column, known)}"
+    others = "others" if len(rows) == len(options.rows) - apart else f"{len(rows)} others"
+    parts = [_range(column, known)] if known else []
+    if len(known) < len(rows):
+        parts.append("not finished" if column.unfinished else "not known")
+    return f"{others} {' or '.join(parts)}"
 
 
 def _range(column: Column, rows: Sequence[int]) -> str:
@@ -180,7 +258,8 @@ def _range(column: Column, rows: Sequence[int]) -> str:
 def _price(options: Options, found: Choice) -> str:
     """What the row costs in columns that do not decide."""
     first = found.front[0]
-    aside = [c for c in options.columns if not c.decides]
+    # More use of a link is no gain where it does not decide.
+    aside = [c for c in options.columns if not c.decides and c.less_is_better]
     worse = [c for c in aside if any((i, first) in c.better for i in options.rows)]
     if len(found.front) > 1 or not worse:
         return ""
@@ -215,7 +294,7 @@ def _compared(options: Options, column: Column, best: Sequence[int], front: Sequ
     """The number of the best, and of the others of the front."""
     others = [i for i in front if i not in best]
     own = _range(column, sorted(best, key=column.means.__getitem__))
-    return f"{own}; {_span(options, column, others)}"
+    return f"{own}; {_span(options, column, others, len(best))}"
 
 
 def _values(options: Options, column: Column, rows: Sequence[int]) -> str:

@@ -53,6 +53,8 @@ class Column:
         cells: What is printed.
         means: The numbers behind it, NaN if there is none.
         decides: Whether one chooses by it.
+        less_is_better: Whether the least is the best.
+        unfinished: Whether a row without a number did not finish, and is worse than any.
         better: Pairs of rows, the first of which is better than the second.
         behind: Pairs of rows, the first of which is worse than the second, or may be.
         bounded: Rows whose number is a bound only.
@@ -64,6 +66,8 @@ class Column:
     cells: list[Cell]
     means: list[float]
     decides: bool = True
+    less_is_better: bool = True
+    unfinished: bool = False
     better: set[tuple[int, int]] = field(default_factory=set)
     behind: set[tuple[int, int]] = field(default_factory=set)
     bounded: set[int] = field(default_factory=set)
@@ -72,13 +76,29 @@ class Column:
     def text(self, row: int) -> str:
         """A number with its unit."""
         value = self.cells[row].value
+        if value == "-" and self.unfinished:
+            return "not finished"
         return (
             value if value in ("0", "-", "?", NOT_RECORDED) else f"{value} {self.head[2]}".strip()
         )
 
     def best(self, rows: Sequence[int]) -> list[int]:
-        """Those of `rows` that none of them is better than."""
-        return [i for i in rows if not any((j, i) in self.better for j in rows)]
+        """Those of `rows` that none of them is better than, without bounds if it can be."""
+        found = [i for i in rows if not any((j, i) in self.better for j in rows)]
+        numbers = [i for i in found if not math.isnan(self.means[i])] or found
+        return [i for i in numbers if i not in self.bounded] or numbers
+
+    def behind_best(self, row: int, rows: Sequence[int]) -> float:
+        """By which part of the best of `rows` a row is worse; infinite where that is not known."""
+        numbers = {i: self.means[i] for i in rows if not math.isnan(self.means[i])}
+        if row in self.bounded or row not in numbers:
+            return math.inf
+        best = (min if self.less_is_better else max)(numbers.values())
+        # A bound below it may be any number above that bound.
+        unsure = {*self.bounded}.intersection(i for i in numbers if numbers[i] == best)
+        if not unsure and not any((i, row) in self.better for i in rows):
+            return 0.0
+        return abs(numbers[row] - best) / best if best else (math.inf if numbers[row] else 0.0)
 
     def gap(self, one: int, other: int) -> float:
         """By which part of the larger two rows differ; 1 if one has no number."""
@@ -102,7 +122,16 @@ def of(kind: Kind, groups: Sequence[Group], sets: Sequence[Sequence[int]]) -> Co
     ]
     means = [interval.mean for interval in intervals]
     name = kind.spoken or " ".join(filter(None, kind.head))
-    column = Column((*kind.head, unit), name, cells, means, kind.decides)
+    decides = kind.decides([row for group in groups for row in group.rows])
+    column = Column(
+        (*kind.head, unit),
+        name,
+        cells,
+        means,
+        decides,
+        kind.less_is_better,
+        kind.missing_is_worst,
+    )
     if not kind.bounds_count:
         column.bounded = {i for i, bound in enumerate(bounds) if bound}
     marks: dict[int, set[str]] = {}

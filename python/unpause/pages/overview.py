@@ -77,7 +77,7 @@ class Overview:
 def of_result(result: Result) -> Overview:
     """The overview of a result of `unpause run`."""
     runs = Runs.of_result(result)
-    rows = Rows(runs.axes, _given(runs), _rows(runs), _unlike_schemes(result))
+    rows = Rows(runs.axes, _given(runs), _rows(runs), _unlike_schemes(runs))
     told = story.of_result(result) if result.runs.num_rows <= story.MOST_RUNS else {}
     watched = [] if result.axes else watched_lines.lines(told)
     asked = watched_lines.entries(told)
@@ -132,12 +132,12 @@ def _given(runs: Runs) -> set[str]:
     return {axis for axis, every in keys.items() if any(map(workload.is_given, every))}
 
 
-def _unlike_schemes(result: Result) -> dict[str, str]:
+def _unlike_schemes(runs: Runs) -> dict[str, str]:
     """The schemes that carry other traffic than the first, and the keys in which it differs."""
-    first, *others = result.schemes
+    first, *others = runs.schemes
     found = {}
     for scheme in others:
-        keys = workload.difference((result.scenario, first), (result.scenario, scheme))
+        keys = workload.difference((runs.scenario, first), (runs.scenario, scheme))
         if keys:
             found[scheme] = ", ".join(keys[:2])
     return found
@@ -145,7 +145,7 @@ def _unlike_schemes(result: Result) -> dict[str, str]:
 
 def of_sweep(runs: Runs) -> Overview:
     """The overview of a sweep."""
-    rows = Rows(runs.axes, _given(runs), _rows(runs))
+    rows = Rows(runs.axes, _given(runs), _rows(runs), _unlike_schemes(runs))
     found = _table(runs.title, rows, "watched", jobs=runs.jobs)
     axes = ", ".join(runs.axes)
     found.scope = (

@@ -61,12 +61,15 @@ def _in_base_unit(written: Any) -> Any:
     return written if found is None else (found[0], found[1] / found[2])
 
 
-def scenarios(names: Sequence[str], results: Sequence[Result | None]) -> list[str]:
-    """A sentence for each result whose scenario is not the first one's; None is of a sweep."""
-    found = []
+def scenarios(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
+    """A sentence for each result whose scenario is not the first one's, or not known."""
+    old = [name for name, runs in zip(names, results, strict=True) if not _is_known(runs)]
+    found = [
+        f"The scenario of {name} was not recorded: its traffic may be another one." for name in old
+    ]
     first = results[0]
     for name, result in zip(names[1:], results[1:], strict=True):
-        if first is None or result is None:
+        if {name, names[0]}.intersection(old):
             continue
         keys = list(_keys(first.scenario, result.scenario))
         if keys:
@@ -74,18 +77,28 @@ def scenarios(names: Sequence[str], results: Sequence[Result | None]) -> list[st
     return found
 
 
-def workloads(names: Sequence[str], results: Sequence[Result | None]) -> dict[str, str]:
-    """The results with other traffic than the first, and the keys in which it differs."""
+def _is_known(runs: Runs) -> bool:
+    """Whether it is known what ran: sweeps of older versions have the title only."""
+    return bool(runs.scenario.keys() - {"title"})
+
+
+def workloads(names: Sequence[str], results: Sequence[Runs]) -> dict[str, str]:
+    """The results with other traffic than the first, and the keys in which it differs.
+
+    Keys that are swept do not count: each of their values is a row of its own.
+    """
     found = {}
     first = results[0]
     for name, result in zip(names[1:], results[1:], strict=True):
-        if first is None or result is None:
+        if not _is_known(first) or not _is_known(result):
             continue
+        swept = {key for keys in first.keys.values() for key in keys}
         both = [scheme for scheme in first.schemes if scheme in result.schemes]
         keys = [
             key
             for scheme in both
             for key in workload.difference((first.scenario, scheme), (result.scenario, scheme))
+            if key not in swept
         ]
         if keys:
             found[name] = _few(list(dict.fromkeys(keys)))

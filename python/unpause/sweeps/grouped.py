@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,6 +93,7 @@ class Runs:
         rows: The runs.
         jobs: The jobs by name.
         keys: By axis the keys of the scenario that its values replace, where that is known.
+        scenario: What ran; empty for sweeps of versions that did not record it.
     """
 
     title: str
@@ -99,6 +101,7 @@ class Runs:
     rows: list[Mapping[str, Any]]
     jobs: list[str] = field(default_factory=list)
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    scenario: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of_result(cls, result: Result) -> Runs:
@@ -106,15 +109,16 @@ class Runs:
         table = points.row_of(result)
         rows = [*map(result.named, table.to_pylist())]
         keys = repeated.keys_of(result.axes, result.runs, result.scenario)
-        return cls(result.title, result.axes, rows, _jobs(table), keys)
+        return cls(result.title, result.axes, rows, _jobs(table), keys, result.scenario)
 
     @classmethod
-    def of_sweep(cls, table: pa.Table, title: str = "") -> Runs:
-        """The runs of a sweep's table."""
+    def of_sweep(cls, table: pa.Table, scenario: Mapping[str, Any] | None = None) -> Runs:
+        """The runs of a sweep's table, and the scenario that ran."""
         known = {c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)}
         names = [n for n in table.column_names if n not in known and not schema.job_of(n)]
         axes, keys = repeated.axes(names, table, {}), repeated.keys_of(names, table, {})
-        return cls(title, axes, table.to_pylist(), _jobs(table), keys)
+        ran = scenario or {}
+        return cls(ran.get("title") or "", axes, table.to_pylist(), _jobs(table), keys, ran)
 
     @cached_property
     def schemes(self) -> list[str]:
@@ -190,7 +194,21 @@ def is_sweep(directory: Path) -> bool:
 def read_sweep(path: Path) -> Runs:
     """The runs of a sweep's directory."""
     about, table = sweep_table(path)
-    return Runs.of_sweep(table, (about.get("scenario") or {}).get("title") or "")
+    return Runs.of_sweep(table, scenario_of(about, path))
+
+
+def scenario_of(about: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The scenario in the ``sweep.json`` of a directory; only its title in those of old versions.
+
+    Raises:
+        ResultError: it is no scenario.
+    """
+    written = about.get("scenario") or {}
+    title = written.get("title")
+    try:
+        return tomllib.loads(written["text"]) if "text" in written else {"title": title}
+    except (TypeError, ValueError) as error:
+        raise ResultError(f"{path / 'sweep.json'}: damaged: its scenario: {error}") from error
 
 
 def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:

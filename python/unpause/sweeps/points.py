@@ -224,6 +224,7 @@ class Plan:
                 "title": self.document.get("title"),
                 "file": os.fsencode(self.origin).decode("utf-8", "replace"),
                 "sha256": sha256,
+                "text": self.source,
             },
             "axes": {axis.key: list(axis.values) for axis in self.axes},
             "points": len({p.digest for p in self.points}),

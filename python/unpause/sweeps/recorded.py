@@ -80,6 +80,15 @@ def _without_losses(rows: Sequence[Row]) -> bool:
     return not lost or any(row.get("paused_ns") for row in rows)
 
 
+def _never(_: Sequence[Row]) -> bool:
+    return False
+
+
+def _has_endless(rows: Sequence[Row]) -> bool:
+    """Whether some flow has no size: of flows with one, slowdowns say what use of a link is."""
+    return any((row.get("flows_started") or 0) > (row.get("flows_sized") or 0) for row in rows)
+
+
 def _had_slowed(rows: Sequence[Row]) -> bool:
     """Whether there was anything to recover from after the burst."""
     return any(row.get("recovery_ns") for row in rows)
@@ -111,6 +120,7 @@ def _of_flows(
     median: int | None = None,
     tail: int,
     head: int | None = None,
+    least: float = 0.0,
 ) -> Iterator[Statistic]:
     """Mean and percentiles of a quantity of flows, each followed by its lower bound.
 
@@ -123,6 +133,7 @@ def _of_flows(
         median: That of the median.
         tail: That of the highest percentile that flows are enough for.
         head: The place of that percentile in the overview.
+        least: The least that the quantity can be.
     """
     for percent, short, meaning in _OF_FLOWS:
         of = facts.mean if percent is None else facts.percentile(percent)
@@ -141,6 +152,7 @@ def _of_flows(
             means=(place, f"{label} {short}") if place else None,
             head=(head, label, short) if head and is_tail else None,
             percent=percent,
+            least=least,
             judged={"bound": _bound_of(value, bound)},
         )
 
@@ -171,7 +183,7 @@ STATISTICS: tuple[Statistic, ...] = (
         means=(10, "flows done"),
     ),
     *_of_flows("fct", "ns", "FCT", TIME, mean=20, tail=30),
-    *_of_flows("slowdown", "", "slowdown", RATIO, median=40, tail=50, head=40),
+    *_of_flows("slowdown", "", "slowdown", RATIO, median=40, tail=50, head=40, least=1),
     Statistic(
         "delivered_bytes",
         "payload delivered in order, all flows",
@@ -198,7 +210,7 @@ STATISTICS: tuple[Statistic, ...] = (
         nullable=False,
         format=COUNT,
         head=(100, "packets", "resent"),
-        judged={"decides": False},
+        judged={"decides": _never},
     ),
     Statistic(
         "pause_events",
@@ -219,7 +231,7 @@ STATISTICS: tuple[Statistic, ...] = (
         format=TIME,
         means=(70, "time paused"),
         head=(30, "links", "paused"),
-        judged={"earned": _without_losses, "decides": False},
+        judged={"earned": _without_losses, "decides": _never},
     ),
     Statistic(
         "max_queue_bytes",
@@ -231,7 +243,7 @@ STATISTICS: tuple[Statistic, ...] = (
         format=SIZE,
         means=(90, "longest queue"),
         head=(60, "longest", "queue"),
-        judged={"decides": False},
+        judged={"decides": _never},
     ),
     Statistic(
         "victim_flows",
@@ -277,6 +289,7 @@ STATISTICS: tuple[Statistic, ...] = (
             "less_is_better": False,
             "about": column("congested_link"),
             "spoken": "use of {link}",
+            "decides": _has_endless,
         },
     ),
     Statistic(
@@ -328,14 +341,14 @@ STATISTICS: tuple[Statistic, ...] = (
         format=COUNT,
         means=(120, "dropped"),
         head=(80, "packets", "dropped"),
-        judged={"decides": False},
+        judged={"decides": _never},
     ),
     Statistic(
         "trimmed_packets",
         "packets trimmed",
         format=COUNT,
         head=(90, "packets", "trimmed"),
-        judged={"decides": False},
+        judged={"decides": _never},
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,8 @@ class Measure:
         unit: For axes: factor and unit, by the largest value.
         needs: A column that an older sweep may lack.
         bound: The sign before the mean of rows if that is a bound.
+        least: The least that it can be.
+        most: The most that it can be.
     """
 
     name: str
@@ -53,6 +56,8 @@ class Measure:
     of_one: Callable[[Row], str] | None = None
     needs: str = ""
     bound: Callable[[Sequence[Row]], str] = lambda _: ""
+    least: float = 0.0
+    most: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,8 @@ class Kind:
     missing_is_worst: bool = False
     #: Its name in a sentence, where the head alone does not say it.
     spoken: str = ""
-    #: Whether one chooses by it: else it only says why, or at what price.
-    decides: bool = True
+    #: Whether one chooses by it, in a table of rows: else it only says why, or at what price.
+    decides: Callable[[Sequence[Row]], bool] = lambda _: True
     #: A column that an older sweep may lack.
     needs: str = ""
 
@@ -121,6 +126,7 @@ class Statistic:
         means: Its name in tables of means, and its place there; nothing: not in them.
         head: Its head in the overview, and its place there; nothing: not in it.
         percent: Of a percentile of flows: it is shown where flows are enough for it.
+        least: The least that it can be.
         judged: More on how the overview judges it, by the attributes of :class:`Kind`.
     """
 
@@ -136,6 +142,7 @@ class Statistic:
     means: tuple[int, str] | None = None
     head: tuple[int, str, str] | None = None
     percent: float | None = None
+    least: float = 0.0
     judged: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -151,7 +158,10 @@ class Statistic:
         needs = self.name if self.of else ""
         bound = self.judged.get("bound", Measure.bound)
         written, unit = self.format.written, self.format.unit
-        return Measure(self.means[1], shown, written, unit, self.of_one, needs, bound)
+        most = 100.0 if self.format is SHARE else math.inf
+        return Measure(
+            self.means[1], shown, written, unit, self.of_one, needs, bound, self.least, most
+        )
 
     def kind(self, **names: str) -> Kind:
         """It in the overview, `names` in the place of those in its head."""
