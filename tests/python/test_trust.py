@@ -467,7 +467,7 @@ def test_output_that_cannot_be_written_is_an_error(tmp_path: Path, words: list[s
     assert done.returncode == 1, done.stderr
     expected = r"error: cannot write standard output: No space left on device( \(os error 28\))?\n"
     assert re.fullmatch(expected, done.stderr), done.stderr
-    # What it has to write is written all the same.
+    # Its files are written all the same.
     for word, file in (("report", "out/report.html"), ("latex", "latex"), ("trace", "trace")):
         assert word not in words[-1] or (tmp_path / file).exists(), file
 
