@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,6 +149,83 @@ def test_bad_questions_are_answered(served: Served) -> None:
         code, body, _ = served.ask(what, **asked)
         assert code == 400
         assert answer in body.decode()
+
+
+def _connected(address: str) -> socket.socket:
+    place = urlsplit(address)
+    return socket.create_connection((place.hostname, place.port), timeout=60)
+
+
+def test_slow_clients_hold_up_nobody(served: Served) -> None:
+    process = _start(served.directory)
+    assert process.stdout is not None
+    found = re.search(r"http://\S+", process.stdout.readline())
+    assert found
+    own = Served(served.directory, found[0], process)
+    path = urlsplit(own.address).path
+    with contextlib.ExitStack() as opened:
+        for _ in range(40):
+            # Half a question, or a whole one and no reader of its answer.
+            for question in (
+                f"GET {path} HTTP/1.1\r\nHost: ",
+                f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            ):
+                connection = opened.enter_context(_connected(own.address))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.sendall(question.encode())
+        assert own.ask("")[0] == 200
+        assert own.ask("run", n=0)[0] == 200
+        # It ends although they are there.
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "ended\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says how much memory a process has")
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 1_000_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 200_000 + b"\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99000000\r\n\r\n"
+        + b"a" * 99_000_000,
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"100000\r\n"
+        + b"a" * 0x100000
+        + b"\r\n",
+    ],
+    ids=["path", "header", "headers", "body", "chunks"],
+)
+def test_large_requests_are_refused(served: Served, request_: bytes) -> None:
+    status = Path(f"/proc/{served.process.pid}/status")
+
+    def peak_kb() -> int:
+        found = re.search(r"VmHWM:\s*(\d+)", status.read_text())
+        assert found
+        return int(found[1])
+
+    assert served.ask("")[0] == 200
+    before = peak_kb()
+    with _connected(served.address) as connection:
+        # The rest is not taken.
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(request_)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            answer = connection.recv(100)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
+    assert peak_kb() - before < 20_000
+    assert served.ask("")[0] == 200
+
+
+def test_many_at_once_get_what_each_asked_for(served: Served) -> None:
+    asked = [{"n": 0, "from": 1000 * k, "to": 1000 * k + 50_000, "pixels": 50} for k in range(40)]
+    alone = [served.ask("window", name="", **each) for each in asked]
+    with ThreadPoolExecutor(len(asked)) as threads:
+        together = list(threads.map(lambda each: served.ask("window", name="", **each), asked))
+    assert [answer[:2] for answer in together] == [answer[:2] for answer in alone]
+    assert len({body for _, body, _ in alone}) > 10
 
 
 def test_the_page_has_no_run_in_it(served: Served) -> None:

@@ -43,6 +43,13 @@ _MOST_PIXELS = 10_000
 _MOST_DIGITS = 18
 #: No run lasts for 31 years.
 _MOST_NS = 1e18
+#: A page asks in a few hundred bytes, and sends no body.
+_LIMITS = {
+    "max_header_size": 1 << 16,
+    "max_body_size": 1 << 10,
+    "idle_connection_timeout": 300.0,
+    "body_timeout": 10.0,
+}
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; "
@@ -188,7 +195,7 @@ async def _serve(answers: Answers, directory: Path, port: int) -> None:
             [(r"/([^/]+)/([^/]*)", _Handler, settings)], log_function=lambda _: None
         )
         [socket] = bind_sockets(port, _HOST)
-        server = HTTPServer(application)
+        server = HTTPServer(application, **_LIMITS)
         server.add_socket(socket)
         address = f"http://{_HOST}:{socket.getsockname()[1]}/{token}/"
         print(f"{directory}: {address}\npress Ctrl-C to stop", flush=True)
