@@ -86,6 +86,11 @@ def test_one_seed_says_that_noise_is_unknown() -> None:
         "Slowdown max 2.97 (B 8.91)."
     ]
     assert not any(cell.mark for row in found.rows for cell in row)
+    # A name keeps its capital.
+    key = "pfc.xoff_bytes"
+    a, b = (swept(key, {1000: 9, 2000: 3}, name) for name in "AB")
+    every = of([*a[::3], *b[::3]], axes=[key])
+    assert every.answer[0].startswith("By one seed (noise unknown), A: take xoff 2 KB.")
 
 
 def test_a_scheme_that_does_not_finish_is_not_the_one_to_take() -> None:

@@ -21,6 +21,7 @@ from scenarios import PCN, PFC, flow, star, traffic
 from unpause import schema
 from unpause.commands import sweep as sweep_command
 from unpause.sweeps import axes, recorded
+from unpause.sweeps.grouped import Runs
 
 SCENARIO = star(
     3,
@@ -160,6 +161,41 @@ def test_a_sweep_of_other_keys_says_what_it_replaces(
     said = capsys.readouterr().err
     assert "of the sweep of seed are replaced; its finished points are kept" in said
     assert kept <= set(points(out))
+
+
+#: A sweep of its own over names.
+PLACED = """
+[[job]]
+name = "ar"
+ranks = 2
+collective = "all-reduce"
+size = "10KB"
+[[sweep]]
+name = "place"
+key = "job.ar.placement"
+values = ["packed", "spread"]
+"""
+
+
+def test_names_of_a_files_own_sweep_stay_names(tmp_path: Path) -> None:
+    table = unpause.sweep(SCENARIO + PLACED, {"seed": [1, 2]}, progress=False)
+    assert table.column("place").to_pylist() == ["packed", "spread"] * 4
+    assert table.schema.field("place").type == pa.string()
+    result = unpause.run(SCENARIO + PLACED, progress=False)
+    assert [row["place"] for row in Runs.of_result(result).rows] == ["packed", "spread"] * 2
+
+
+ALSO = 'also = ["traffic.long.rate_limit"]'
+WITH = '[[sweep.with]]\nkey = "traffic.long.rate_limit"\nvalues = ["1Gbps", "2Gbps"]'
+
+
+@pytest.mark.parametrize("more", [ALSO, WITH])
+def test_a_sweep_that_sets_more_keys_is_not_replaced(more: str) -> None:
+    """Its other keys would have the values of the file, and nothing would say so."""
+    key = "traffic.short.rate_limit"
+    own = f'\n[[sweep]]\nname = "x"\nkey = "{key}"\nvalues = [3, 4]\nunit = "Gbps"\n{more}\n'
+    with pytest.raises(unpause.SweepError, match=r"'x' sets traffic.long.rate_limit with it, wh"):
+        unpause.sweep(SCENARIO + own, {key: ["3Gbps"]}, progress=False)
 
 
 def test_a_changed_scenario_keeps_its_points_apart(

@@ -17,6 +17,8 @@ from unpause.sweeps import recorded
 from unpause.sweeps.grouped import Group
 from unpause.text import joined, key_text, listed, percent, value_text
 
+#: First words of answers that are no names.
+_OPENINGS = ("At", "Choose", "Everywhere:", "Neither", "None", "Nothing", "Take", "Values")
 #: Stands for all values of a key that changes nothing.
 ANY = "any"
 #: The axis of a comparison of results.
@@ -177,7 +179,10 @@ def sentences(rows: Rows, columns: Sequence[Column]) -> list[str]:
     else:
         found = _of_points(rows, columns, every)
     if found and not all(column.sure for column in columns):
-        found[0] = f"By one seed (noise unknown), {found[0][:1].lower()}{found[0][1:]}"
+        first, *rest = found[0].split(" ")
+        # Names keep their capital.
+        word = first.lower() if first in _OPENINGS else first
+        found[0] = f"By one seed (noise unknown), {' '.join([word, *rest])}"
     return [*found, *told, *_not_done(rows)]
 
 

@@ -107,8 +107,8 @@ class Runs:
     def of_result(cls, result: Result) -> Runs:
         """The runs of a result, with the statistics of a sweep."""
         table = points.row_of(result)
-        rows = [*map(result.named, table.to_pylist())]
         keys = repeated.keys_of(result.axes, result.runs, result.scenario)
+        rows = table.to_pylist()
         return cls(result.title, result.axes, rows, _jobs(table), keys, result.scenario)
 
     @classmethod

@@ -25,7 +25,7 @@ from unpause.sweeps import recorded
 from unpause.sweeps.axes import Axis, points, split_key
 from unpause.sweeps.finished import Finished
 from unpause.sweeps.warned import marked
-from unpause.text import nearest
+from unpause.text import listed, nearest
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,19 @@ def row_of(result: Result) -> pa.Table:
     for name, values in _of_jobs(result).items():
         field = pa.field(name, pa.float64(), True)
         table = table.append_column(field, pa.array(values, pa.float64()))
-    return table.drop_columns(["run"])
+    return with_names(result, table).drop_columns(["run"])
+
+
+def with_names(result: Result, table: pa.Table) -> pa.Table:
+    """A table with columns of `runs`, with swept names, such as "packed", instead of numbers."""
+    rows = [*map(result.named, result.runs.to_pylist())]
+    for name in result.sweep_columns:
+        values = [row[name] for row in rows]
+        if any(isinstance(value, str) for value in values):
+            field = pa.field(name, pa.string(), False)
+            place = table.schema.get_field_index(name)
+            table = table.set_column(place, field, pa.array(values, pa.string()))
+    return table
 
 
 def _of_jobs(result: Result) -> dict[str, list[float | None]]:
@@ -328,13 +340,23 @@ def _steps(key: str) -> tuple[str, ...]:
 
 
 def _without(document: dict[str, Any], axes: list[Axis]) -> dict[str, Any]:
-    """The scenario without sweeps of its own over what `axes` vary."""
+    """The scenario without sweeps of its own over what `axes` vary.
+
+    Raises:
+        SweepError: such a sweep changes other keys with it.
+    """
     varied = [tuple(axis.steps) for axis in axes]
-    kept = [
-        sweep
-        for sweep in document.pop("sweep", [])
-        if not isinstance(sweep.get("key"), str) or tuple(split_key(sweep["key"])) not in varied
-    ]
+    kept = []
+    for sweep in document.pop("sweep", []):
+        key = sweep.get("key")
+        if not isinstance(key, str) or tuple(split_key(key)) not in varied:
+            kept.append(sweep)
+        elif others := [*sweep.get("also", []), *(it["key"] for it in sweep.get("with", []))]:
+            raise SweepError(
+                f"{key}: the file's [[sweep]] {sweep['name']!r} sets {listed(others)} with it, "
+                f"which other values of {key} would leave out\nhint: remove that sweep, or leave "
+                "its values as they are"
+            )
     return {**document, "sweep": kept} if kept else document
 
 
