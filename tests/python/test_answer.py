@@ -90,7 +90,9 @@ def test_one_seed_says_that_noise_is_unknown() -> None:
     key = "pfc.xoff_bytes"
     a, b = (swept(key, {1000: 9, 2000: 3}, name) for name in "AB")
     every = of([*a[::3], *b[::3]], axes=[key])
-    assert every.answer[0].startswith("By one seed (noise unknown), A: take xoff 2 KB.")
+    assert every.answer[0].startswith(
+        "By one seed (noise unknown), A: take xoff 2 KB for slowdown max."
+    )
 
 
 def test_a_scheme_that_does_not_finish_is_not_the_one_to_take() -> None:
@@ -154,7 +156,7 @@ def test_a_key_that_changes_nothing_is_one_row() -> None:
     c = swept(key, {1000: 4, 2000: 4}, "C")
     found = of(a, b, c, axes=[key])
     assert found.names == [("A", "1 KB"), ("A", "2 KB"), ("B", "any"), ("C", "any")]
-    assert found.answer[0].startswith("A: take kmin 2 KB.")
+    assert found.answer[0].startswith("A: take kmin 2 KB for slowdown max.")
     assert "B, C: kmin changes nothing." in found.answer
     # Marks are of the whole table, so that no row has one beside one value only.
     assert [row[-1].mark for row in found.rows] == ["!", "*", "", ""]
@@ -164,7 +166,9 @@ def test_schemes_are_compared_at_each_load_and_loads_are_not() -> None:
     key = "traffic.web.load"
     a, b = swept(key, {0.3: 3, 0.6: 5}), swept(key, {0.3: 3.01, 0.6: 9}, "B")
     found = of(a, b, axes=[key])
-    assert found.answer == ["At load 0.3 nothing tells the schemes apart; at load 0.6 take A."]
+    assert found.answer == [
+        "At load 0.3 nothing tells the schemes apart; at load 0.6 take A for slowdown max."
+    ]
     assert [row[-1].mark for row in found.rows] == ["", "*", "", "!"]
     alone = of(a, axes=[key])
     assert alone.answer[0].startswith("Values of load are not options")

@@ -120,7 +120,9 @@ def short(options: Options) -> str:
         return f"nothing tells the {options.noun}s apart"
     found = choose(options)
     if not found.apart:
-        return f"take {options.listed(found.front, 'or')}"
+        ahead = _unlike(_columns_ahead(options, options.deciding, found.front))[:_MOST_COLUMNS]
+        why = f" for {listed([column.name for column in ahead])}" if ahead else ""
+        return f"take {options.listed(found.front, 'or')}{why}"
     if alone := _leads(found):
         return f"take {options.listed(alone, 'or')} as far as is known"
     if near := _near_all(options, found):
@@ -178,15 +180,22 @@ def _take_as_known(options: Options, found: Choice, rows: Sequence[int]) -> str:
 
 
 def _ahead(options: Options, columns: Sequence[Column], rows: Sequence[int]) -> list[str]:
-    """The columns in which no other row is better than one of `rows`, with numbers."""
+    """The columns in which `rows` are ahead of the others, with numbers."""
+    ahead = _unlike(_columns_ahead(options, columns, rows))
+    return [_against(options, column, rows) for column in ahead[:_MOST_COLUMNS]]
+
+
+def _columns_ahead(
+    options: Options, columns: Sequence[Column], rows: Sequence[int]
+) -> list[Column]:
+    """The columns in which no other row is better than one of `rows`, and each of them than one."""
     others = [i for i in options.rows if i not in rows]
-    ahead = [
+    return [
         column
         for column in _by_gap(columns, options.rows)
         if not any((j, i) in column.better for i in rows for j in others)
         and all(any((i, j) in column.better for j in others) for i in rows)
     ]
-    return [_against(options, column, rows) for column in _unlike(ahead)[:_MOST_COLUMNS]]
 
 
 def _near_all(options: Options, found: Choice) -> tuple[list[int], float] | None:

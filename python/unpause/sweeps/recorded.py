@@ -85,7 +85,12 @@ def _never(_: Sequence[Row]) -> bool:
 
 
 def _has_endless(rows: Sequence[Row]) -> bool:
-    """Whether some flow has no size: of flows with one, slowdowns say what use of a link is."""
+    """Whether some flow has no size, and is none of a job.
+
+    Of others slowdowns and the times of iterations say more than how much a link was used.
+    """
+    if any(schema.job_of(name) for row in rows for name in row):
+        return False
     return any((row.get("flows_started") or 0) > (row.get("flows_sized") or 0) for row in rows)
 
 
