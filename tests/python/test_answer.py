@@ -71,6 +71,22 @@ def test_differences_within_noise_are_no_differences() -> None:
     assert of(a, b).answer == ["Nothing tells A and B apart beyond noise: take any of them."]
 
 
+def test_seeds_that_do_not_overlap_are_a_difference_that_may_be_chance() -> None:
+    """Three seeds of 0 and of 26 to 204 are no difference to a t-test, and one to anybody."""
+    a, b = scheme("A", 3.3, 1), scheme("B", 3)
+    for row, wait in zip(a, (26e3, 120e3, 204e3), strict=True):
+        row["victim_wait_ns"] = wait
+    found = of(a, b, scheme("C", 9, 500))
+    assert found.answer[0].startswith(
+        "By 3 seeds (noise not ruled out), take B: no scheme is better in what decides. "
+    )
+    # A is better than B in something, but B is not beaten by it.
+    for row in a:
+        row["slowdown_max"] = row["slowdown_max_at_least"] = row["slowdown_max"] / 2
+    found = of(a, b, scheme("C", 9, 500))
+    assert "for wait of victims take B" in " ".join(found.answer).replace("For", "for")
+
+
 def test_schemes_that_share_the_first_place_are_all_named() -> None:
     found = of(scheme("A", 3), scheme("B", 3.01), scheme("C", 9))
     assert found.answer == [

@@ -85,13 +85,13 @@ def choose(options: Options) -> Choice:
 
 
 def _beats(columns: Sequence[Column], one: int, other: int) -> bool:
-    better = any((one, other) in column.better for column in columns)
-    return better and not any((one, other) in column.behind for column in columns)
+    better = any((one, other) in column.leads for column in columns)
+    return better and not any(column.is_behind(one, other) for column in columns)
 
 
 def _apart(columns: Sequence[Column], rows: Sequence[int]) -> list[Column]:
     """The columns in which rows differ."""
-    return [c for c in columns if any((i, j) in c.better for i in rows for j in rows)]
+    return [c for c in columns if any((i, j) in c.leads for i in rows for j in rows)]
 
 
 def sentences(options: Options) -> list[str]:
@@ -133,6 +133,16 @@ def short(options: Options) -> str:
     return f"choose between {options.listed(found.front)} ({names})"
 
 
+def is_proven(options: Options) -> bool:
+    """Whether what tells the rows apart is beyond noise."""
+    return all(
+        pair in column.better
+        for column in options.deciding
+        for pair in column.leads
+        if set(pair) <= set(options.rows)
+    )
+
+
 def is_sure(options: Options) -> bool:
     """Whether all numbers have seeds enough to tell noise."""
     return all(column.sure for column in options.columns)
@@ -159,7 +169,7 @@ def _take(options: Options, found: Choice) -> str:
     better = [
         column
         for column in options.deciding
-        if any((i, j) in column.better for i in found.front for j in found.beaten)
+        if any((i, j) in column.leads for i in found.front for j in found.beaten)
     ]
     if parts := _ahead(options, better, [first]):
         text += f" {_capital(joined(parts))}."
@@ -193,8 +203,8 @@ def _columns_ahead(
     return [
         column
         for column in _by_gap(columns, options.rows)
-        if not any((j, i) in column.better for i in rows for j in others)
-        and all(any((i, j) in column.better for j in others) for i in rows)
+        if not any((j, i) in column.leads for i in rows for j in others)
+        and all(any((i, j) in column.leads for j in others) for i in rows)
     ]
 
 
@@ -235,7 +245,7 @@ def _part(part: float) -> str:
 def _against(options: Options, column: Column, rows: Sequence[int]) -> str:
     """Such as "total wait 0 (others 2.74 to 2.98 ms)"."""
     others = [i for i in options.rows if i not in rows]
-    others = [j for j in others if any((i, j) in column.better for i in rows)]
+    others = [j for j in others if any((i, j) in column.leads for i in rows)]
     own = _range(column, sorted(rows, key=column.means.__getitem__))
     return f"{column.name} {own} ({_span(options, column, others, len(rows))})"
 
@@ -269,7 +279,7 @@ def _price(options: Options, found: Choice) -> str:
     first = found.front[0]
     # More use of a link is no gain where it does not decide.
     aside = [c for c in options.columns if not c.decides and c.less_is_better]
-    worse = [c for c in aside if any((i, first) in c.better for i in options.rows)]
+    worse = [c for c in aside if any((i, first) in c.leads for i in options.rows)]
     if len(found.front) > 1 or not worse:
         return ""
     column = _by_gap(worse, options.rows)[0]
@@ -316,7 +326,7 @@ def _by_gap(columns: Sequence[Column], rows: Sequence[int]) -> list[Column]:
     """The columns in which the rows differ most first."""
 
     def gap(column: Column) -> float:
-        pairs = [pair for pair in column.better if set(pair) <= set(rows)]
+        pairs = [pair for pair in column.leads if set(pair) <= set(rows)]
         return max((column.gap(*pair) for pair in pairs), default=0.0)
 
     return sorted(columns, key=gap, reverse=True)

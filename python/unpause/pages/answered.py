@@ -6,7 +6,7 @@ Schemes, values of a key and results are options; traffic and the fabric are giv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -178,12 +178,22 @@ def sentences(rows: Rows, columns: Sequence[Column]) -> list[str]:
         found = [*_of_values(rows, columns, each), *_of_all(rows, columns, each)]
     else:
         found = _of_points(rows, columns, every)
-    if found and not all(column.sure for column in columns):
+    if found and (why := _doubt(rows, columns, every.values())):
         first, *rest = found[0].split(" ")
         # Names keep their capital.
         word = first.lower() if first in _OPENINGS else first
-        found[0] = f"By one seed (noise unknown), {' '.join([word, *rest])}"
+        found[0] = f"{why}, {' '.join([word, *rest])}"
     return [*found, *told, *_not_done(rows)]
+
+
+def _doubt(rows: Rows, columns: Sequence[Column], every: Iterable[Sequence[int]]) -> str:
+    """Why the answer may be chance; empty if it is not."""
+    if not all(column.sure for column in columns):
+        return "By one seed (noise unknown)"
+    if all(answer.is_proven(_options(rows, columns, each)) for each in every):
+        return ""
+    seeds = min(len(row.group.rows) for row in rows.rows)
+    return f"By {seeds} seeds (noise not ruled out)"
 
 
 def _changes_nothing(axis: str) -> str:

@@ -3,7 +3,9 @@
 A row is better than another if the two differ beyond noise, by
 :func:`unpause.statistics.intervals.difference` at 5 %, by at least 2 %, and in what is printed.
 With one seed noise is unknown; then 2 % are enough for :mod:`unpause.pages.answer`, which says so,
-and nothing is marked. A lower bound is known to be above what it exceeds, and no more.
+and nothing is marked. There, it is also enough if the seeds of the two do not overlap: of three
+seeds a t-test does not tell 0, 0 and 0 from 26, 120 and 204. A lower bound is known to be above
+what it exceeds, and no more.
 
 In a column a row is marked as best if none is better and one is worse, and all with a better mean
 are; as worst the other way round. An interval that holds the best of another row, or the worst, is
@@ -57,6 +59,7 @@ class Column:
         unfinished: Whether a row without a number did not finish, and is worse than any.
         better: Pairs of rows, the first of which is better than the second.
         behind: Pairs of rows, the first of which is worse than the second, or may be.
+        leads: The same, and pairs whose seeds do not overlap although chance is not ruled out.
         bounded: Rows whose number is a bound only.
         sure: Whether all rows have seeds enough to tell noise.
     """
@@ -70,6 +73,7 @@ class Column:
     unfinished: bool = False
     better: set[tuple[int, int]] = field(default_factory=set)
     behind: set[tuple[int, int]] = field(default_factory=set)
+    leads: set[tuple[int, int]] = field(default_factory=set)
     bounded: set[int] = field(default_factory=set)
     sure: bool = True
 
@@ -82,9 +86,13 @@ class Column:
             value if value in ("0", "-", "?", NOT_RECORDED) else f"{value} {self.head[2]}".strip()
         )
 
+    def is_behind(self, one: int, other: int) -> bool:
+        """Whether a row is worse than another, or may be."""
+        return (one, other) in self.behind or (other, one) in self.leads
+
     def best(self, rows: Sequence[int]) -> list[int]:
         """Those of `rows` that none of them is better than, without bounds if it can be."""
-        found = [i for i in rows if not any((j, i) in self.better for j in rows)]
+        found = [i for i in rows if not any((j, i) in self.leads for j in rows)]
         numbers = [i for i in found if not math.isnan(self.means[i])] or found
         return [i for i in numbers if i not in self.bounded] or numbers
 
@@ -96,7 +104,7 @@ class Column:
         best = (min if self.less_is_better else max)(numbers.values())
         # A bound below it may be any number above that bound.
         unsure = {*self.bounded}.intersection(i for i in numbers if numbers[i] == best)
-        if not unsure and not any((i, row) in self.better for i in rows):
+        if not unsure and not any((i, row) in self.leads for i in rows):
             return 0.0
         return abs(numbers[row] - best) / best if best else (math.inf if numbers[row] else 0.0)
 
@@ -209,6 +217,17 @@ def _relate(
                 column.behind.add((other, one))
             elif _may_be_behind(column, sign, one, other):
                 column.behind.add((one, other))
+            elif _is_apart(column, groups[one], groups[other], measure, sign, (one, other)):
+                column.leads.add((one, other))
+    column.leads |= column.better
+
+
+def _is_apart(
+    column: Column, ours: Group, theirs: Group, measure: Measure, sign: int, pair: tuple[int, int]
+) -> bool:
+    """Whether each seed of a row is better than all of another."""
+    a, b = ([sign * value for value in group.by_seed(measure).values()] for group in (ours, theirs))
+    return column.gap(*pair) >= _LEAST_APART and min(len(a), len(b)) > 1 and max(a) < min(b)
 
 
 def _may_be_behind(column: Column, sign: int, one: int, other: int) -> bool:

@@ -85,11 +85,13 @@ def _never(_: Sequence[Row]) -> bool:
 
 
 def _has_endless(rows: Sequence[Row]) -> bool:
-    """Whether some flow has no size, and is none of a job.
+    """Whether some flow has no size, is none of a job, and is not watched.
 
-    Of others slowdowns and the times of iterations say more than how much a link was used.
+    Of others slowdowns, times of iterations and goodput say more than how much a link was used.
     """
     if any(schema.job_of(name) for row in rows for name in row):
+        return False
+    if any(row.get("watched_bps") is not None for row in rows):
         return False
     return any((row.get("flows_started") or 0) > (row.get("flows_sized") or 0) for row in rows)
 
