@@ -12,6 +12,7 @@ from unpause.data.series import Unavailable
 from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, from_zero, grid, legend, note
+from unpause.statistics import censored
 
 #: A full packet on the wire: 1400 B of payload.
 PACKET = 1454
@@ -110,12 +111,12 @@ def draw_s6(result: Result) -> Figure:
             )
         ax.set_title(scheme, fontweight="bold")
         ax.set_xlabel("time (ms)")
-        fct = np.sort(np.concatenate([_short_ms(r) for r in runs]))
+        fct = censored.joined([_short_ms(r) for r in runs])
+        mean = fct.mean()
         below.plot(
-            fct,
-            (np.arange(len(fct)) + 1) / len(fct),
+            *fct.distribution(),
             color=colour[scheme],
-            label=f"{scheme}: mean {fct.mean():.2f} ms",
+            label=f"{scheme}: mean {'' if mean.is_exact else '≥ '}{mean.at_least:.2f} ms",
         )
     axes[0].set_ylabel("goodput (Gb/s)")
     axes[0].set_ylim(0, 12)  # room for the legend
@@ -171,8 +172,9 @@ def _burst_ns(run: Run) -> float:
 
 
 def _last_ms(run: Run) -> float:
-    return float(np.max(metrics.fct.completed_ms(run, traffic=["queries"])))
+    """When the last query is done; infinite, and not drawn, if one is not."""
+    return metrics.fct_ms(run, "max", ["queries"])
 
 
-def _short_ms(run: Run) -> np.ndarray:
-    return metrics.fct.completed_ms(run, traffic=["short0", "short1", "short2"])
+def _short_ms(run: Run) -> censored.Sample:
+    return metrics.fct.sample_ms(run, traffic=["short0", "short1", "short2"])

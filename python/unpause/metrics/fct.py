@@ -14,6 +14,7 @@ from unpause.data.result import Run
 from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS
+from unpause.statistics.censored import Sample
 from unpause.statistics.percentiles import percentile
 
 #: Mean, percentiles, and the largest.
@@ -141,17 +142,14 @@ def _of_size(
     return flows
 
 
-def completed_ms(run: Run, traffic: list[str]) -> np.ndarray:
-    """FCT (ms) of completed flows of entries, in the order of their starts.
+def sample_ms(run: Run, traffic: list[str]) -> Sample:
+    """FCT (ms) of flows of entries; of those that did not complete a lower bound.
 
     Raises:
         Unavailable: there is none.
     """
-    fct = series.column(_of_size(run, -1, math.inf, traffic), "fct_ns") / MS
-    fct = fct[~np.isnan(fct)]
-    if not len(fct):
-        raise Unavailable(f"No flow of {', '.join(traffic)} was completed under {run.scheme}.")
-    return fct
+    found = completion.fct_ns(_of_size(run, -1, math.inf, traffic), run.row)
+    return Sample(found.known / MS, found.bounds / MS)
 
 
 @metric("flows")
