@@ -1,10 +1,11 @@
 //! Tables for the terminal.
 
 use std::io::IsTerminal;
+use std::iter;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use textwrap::{Options, WordSeparator, WordSplitter::NoHyphenation};
-use unpause_scenario::{Summary, Timing, count};
+use unpause_scenario::{Estimate, Summary, Timing, count, tail};
 
 /// The name of a result, and its runs.
 pub type Part<'a> = (Option<&'a str>, &'a [Summary]);
@@ -57,32 +58,27 @@ fn filled(line: &str, indent: usize, width: Option<usize>) -> String {
     textwrap::fill(line, options) + "\n"
 }
 
+/// Jobs that have a column.
+const MOST_JOBS: usize = 3;
+
 /// A row for each run, of what tells whether it went well. The Python package has more to say, and an answer; this is
 /// for machines without it.
 pub fn table(parts: &[Part<'_>]) -> String {
     let mut table = Table::new();
     let line = LineStyle::none().fill('─').junction('─');
     table.load_style(TableStyle::new().header_separator(line));
-    table.set_header([
-        "run",
-        "flows\ndone",
-        "FCT\np99",
-        "slowdown\np99",
-        "time\npaused",
-        "longest\nqueue",
-    ]);
-    for (name, runs) in parts {
-        for run in *runs {
-            table.add_row([
-                label(*name, run),
-                done(run),
-                run.fct_p99_ns.map_or("-".into(), time),
-                run.slowdown_p99
-                    .map_or("-".into(), |slowdown| format!("{slowdown:.1}")),
-                time(run.paused_ns),
-                size(run.max_queue_bytes),
-            ]);
-        }
+    let rows: Vec<(Option<&str>, &Summary)> = parts
+        .iter()
+        .flat_map(|(name, runs)| runs.iter().map(|run| (*name, run)))
+        .collect();
+    let runs: Vec<&Summary> = rows.iter().map(|(_, run)| *run).collect();
+    let columns = [of_flows(&runs), of_jobs(&runs), of_fabric(&runs)].concat();
+    table.set_header(
+        iter::once("run".to_owned()).chain(columns.iter().map(|column| column.head.clone())),
+    );
+    for (row, (name, run)) in rows.iter().enumerate() {
+        let cells = columns.iter().map(|column| column.cells[row].clone());
+        table.add_row(iter::once(label(*name, run)).chain(cells));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -92,6 +88,73 @@ pub fn table(parts: &[Part<'_>]) -> String {
         .lines()
         .map(|line| format!("{}\n", line.trim_end()))
         .collect()
+}
+
+/// A column of [`table`].
+#[derive(Clone)]
+struct Column {
+    head: String,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn new(head: &str, runs: &[&Summary], cell: impl Fn(&Summary) -> String) -> Self {
+        Self {
+            head: head.to_owned(),
+            cells: runs.iter().map(|run| cell(run)).collect(),
+        }
+    }
+}
+
+/// Flows that have a size; nothing where no run has any. All rows have the percentile that the fewest flows allow.
+fn of_flows(runs: &[&Summary]) -> Vec<Column> {
+    let flows = runs.iter().map(|run| run.flows_sized);
+    let Some(fewest) = flows.filter(|flows| *flows > 0).min() else {
+        return Vec::new();
+    };
+    let tail = tail(fewest);
+    vec![
+        Column::new("flows\ndone", runs, |run| {
+            done(run.flows_completed, run.flows_sized)
+        }),
+        Column::new(&format!("FCT\n{tail}"), runs, |run| {
+            estimated(run.fct.get(tail), time)
+        }),
+        Column::new(&format!("slowdown\n{tail}"), runs, |run| {
+            estimated(run.slowdown.get(tail), |slowdown| format!("{slowdown:.1}"))
+        }),
+    ]
+}
+
+/// Iterations of jobs, and the mean time of those of the first jobs; nothing where no run has a job.
+fn of_jobs(runs: &[&Summary]) -> Vec<Column> {
+    let mut names: Vec<&str> = Vec::new();
+    for job in runs.iter().flat_map(|run| &run.jobs) {
+        if !names.contains(&&*job.name) {
+            names.push(&job.name);
+        }
+    }
+    let mut columns = Vec::new();
+    if !names.is_empty() {
+        columns.push(Column::new("iterations\ndone", runs, |run| {
+            done(run.iterations_completed, run.iterations_planned)
+        }));
+    }
+    for name in names.into_iter().take(MOST_JOBS) {
+        let head = format!("{name}\niteration");
+        columns.push(Column::new(&head, runs, |run| {
+            let job = run.jobs.iter().find(|job| job.name == name);
+            estimated(job.and_then(|job| job.mean_ns), time)
+        }));
+    }
+    columns
+}
+
+fn of_fabric(runs: &[&Summary]) -> Vec<Column> {
+    vec![
+        Column::new("time\npaused", runs, |run| time(run.paused_ns)),
+        Column::new("longest\nqueue", runs, |run| size(run.max_queue_bytes)),
+    ]
 }
 
 /// The scheme of a run, with swept values and seed.
@@ -105,13 +168,22 @@ fn label(name: Option<&str>, run: &Summary) -> String {
     format!("{name}{}{values} seed={}", run.scheme, run.seed)
 }
 
-fn done(run: &Summary) -> String {
-    let completed = count(run.flows_completed);
-    if run.flows_completed == run.flows_sized {
-        completed
-    } else {
-        format!("{completed} of {}", count(run.flows_sized))
+/// How many are done, and of how many where that is not all.
+fn done(completed: u64, all: u64) -> String {
+    match all {
+        0 => "-".to_owned(),
+        _ if completed == all => count(completed),
+        _ => format!("{} of {}", count(completed), count(all)),
     }
+}
+
+/// A statistic, with a sign before it if it is a lower bound.
+fn estimated(estimate: Option<Estimate>, write: impl Fn(f64) -> String) -> String {
+    let Some(Estimate { at_least, is_exact }) = estimate else {
+        return "-".to_owned();
+    };
+    let sign = if is_exact { "" } else { "≥ " };
+    format!("{sign}{}", write(at_least))
 }
 
 /// How fast each run was simulated, a line each.
@@ -159,6 +231,8 @@ fn digits(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use unpause_scenario::{JobSummary, Sample, Statistics};
+
     use super::*;
 
     #[test]
@@ -197,7 +271,20 @@ mod tests {
             values: vec![("xoff".into(), 64.0.into())],
             flows_sized: 1_234,
             flows_completed: 1_200,
-            fct_p99_ns: Some(123.5e6),
+            fct: Statistics::of(&Sample {
+                known: vec![123.5e6; 1_200],
+                bounds: vec![150e6; 34],
+            }),
+            iterations_completed: 3,
+            iterations_planned: 20,
+            jobs: vec![JobSummary {
+                name: "J".into(),
+                mean_ns: Some(Estimate {
+                    at_least: 4.2e6,
+                    is_exact: false,
+                }),
+                ..JobSummary::default()
+            }],
             paused_ns: 1.5e9,
             max_queue_bytes: 7_650_000,
             ..Summary::default()
@@ -209,9 +296,19 @@ mod tests {
                 .starts_with("a: PFC, adaptive xoff=64 seed=7  "),
             "{drawn}"
         );
-        for cell in ["1,200 of 1,234", "124 ms", "1.50 s", "7.65 MB"] {
-            assert!(row.contains(cell), "{drawn}");
-        }
+        let cells = row.split("   ").map(str::trim);
+        let cells: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+        let expected = [
+            "1,200 of 1,234",
+            "≥ 150 ms",
+            "-",
+            "3 of 20",
+            "≥ 4.20 ms",
+            "1.50 s",
+            "7.65 MB",
+        ];
+        assert_eq!(cells[1..], expected, "{drawn}");
+        assert!(drawn.contains(" p99 "), "{drawn}");
         let timing = Timing {
             run: 3,
             packet_hops: 5_000_000,

@@ -343,11 +343,14 @@ columns! {
     "hosts" "" "hosts of the ranks, in the order of ranks: `H0..H7, H16`";
     "placement" "" "how they were placed: `packed`, `spread`, `random` or `listed`";
     "iterations" "" "iterations that all ranks ended";
+    "iterations_planned" "" "iterations that it was to do";
     "warmup" "" "iterations at the beginning that the columns below exclude: those of the job's `warmup`, and those that began before `counted_from_ns` of `runs`";
-    "mean_ns" "ns" "mean time of an iteration, as in `iterations`; null if none is complete";
-    "p50_ns" "ns" "median; null as before";
-    "p99_ns" "ns" "99th percentile; null as before";
-    "max_ns" "ns" "largest; null as before";
+    "mean_ns" "ns" "mean time of a complete iteration, as in `iterations`; null if none is complete";
+    "mean_at_least_ns" "ns"
+        "the same with the iteration in progress at the end, which takes at least the time since the one before it: a lower bound; equal to `mean_ns` if all are complete; null if none began";
+    "p50_ns" "ns" "median of the complete ones; null as `mean_ns`";
+    "p99_ns" "ns" "99th percentile; null below 1,000 iterations, where fewer than ten lie beyond it";
+    "max_ns" "ns" "largest; null as `mean_ns`";
     "compute_ns" "ns" "mean of the longest compute of a rank; null as before";
     "exposed_ns" "ns" "mean time of an iteration without that: exposed communication; null as before";
     "algbw_gbytes_s" "GB/s"
@@ -355,7 +358,8 @@ columns! {
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
     "alone_ns" "ns"
         "`mean_ns` of the same job alone, on the same hosts under the same scheme; null with `alone = false`";
-    "slowdown" "" "`mean_ns / alone_ns`";
+    "slowdown" "" "`mean_ns / alone_ns`; null if it takes no time alone";
+    "slowdown_at_least" "" "`mean_at_least_ns / alone_ns`; null as before";
     "ideal_ns" "ns"
         "`compute` of each step and `ideal_ns` of its slowest group in `collectives`, added up: an iteration whose ranks enter each step together; null of jobs from files, before the first complete iteration, and where `ideal_ns` is null there";
     "over_ideal" "" "`alone_ns / ideal_ns`: distance of the job alone from that; may be below 1 if iterations overlap";

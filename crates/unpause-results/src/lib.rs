@@ -8,6 +8,7 @@
     allow(dead_code, reason = "what files need is there without them, too")
 )]
 
+pub mod censored;
 pub mod columns;
 pub mod cost;
 pub mod machine;

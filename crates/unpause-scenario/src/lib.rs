@@ -39,13 +39,14 @@ pub use text::keys::{Key, KeyDefault, plain};
 pub use text::kind::Kind;
 pub use unpause_import::cdf;
 pub use unpause_import::fabric::names::Names;
+pub use unpause_results::censored::{Estimate, Sample, Statistics, tail};
 pub use unpause_results::cost::{Beginning, Cost, Effort, beginning};
 pub use unpause_results::outcome::directory::{
     Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest,
 };
 #[cfg(feature = "parquet")]
 pub use unpause_results::outcome::directory::{Cache, Cached, Saved};
-pub use unpause_results::outcome::summary::Summary;
+pub use unpause_results::outcome::summary::{JobSummary, Summary};
 pub use unpause_results::outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
 pub use unpause_results::run::Run;
 #[cfg(feature = "parquet")]

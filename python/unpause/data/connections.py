@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause.data import series
+from unpause.data import iterations, series
 from unpause.data.result import Run
 
 
@@ -71,11 +71,6 @@ def _start_ns(run: Run, job: str) -> float:
 
 
 def _incomplete(run: Run) -> set[str]:
-    """Jobs with fewer iterations than the scenario asks for."""
-    table = run.columns("iterations", ["job", "iteration"])
-    done = {row["values"]: row["counts"] for row in pc.value_counts(table["job"]).to_pylist()}
-    return {
-        job["name"]
-        for job in run.result.scenario.get("job", [])
-        if done.get(job["name"], 0) < job.get("iterations", 1)
-    }
+    """Jobs that did not come through their iterations."""
+    jobs = run.columns("jobs", ["job", "iterations", "iterations_planned"]).to_pylist()
+    return {job["job"] for job in jobs if not iterations.is_finished(job)}

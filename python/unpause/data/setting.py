@@ -47,12 +47,6 @@ class Setting:
         """The entries of these names."""
         return [it for it in self._whole.get("traffic", []) if it.get("name") in names]
 
-    def job(self, name: str) -> dict[str, Any]:
-        """The job of this name, empty if there is none."""
-        jobs = self._whole.get("job", [])
-        jobs = [it for it in jobs if isinstance(it, dict)] if isinstance(jobs, list) else []
-        return next((it for it in jobs if it.get("name") == name), {})
-
     def _put(self, path: str, value: Any) -> None:
         steps = _native.split_path(path) or []
         at: Any = self._whole

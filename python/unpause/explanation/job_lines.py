@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from unpause import text
-from unpause.data.result import Result, Run
-from unpause.data.setting import Setting
-from unpause.statistics.intervals import difference, mean_interval
+from unpause.data import iterations
+from unpause.data.result import Result
+from unpause.statistics.intervals import difference, mean_interval, written
 from unpause.text import value_text
 
 #: At most this many jobs and schemes are named.
@@ -37,13 +37,11 @@ class _Point:
 
     Attributes:
         rows: A row of `jobs` for each seed.
-        asked: How many iterations the scenario asks for; None if it does not say.
     """
 
     scheme: str
     values: tuple[Any, ...]
     rows: dict[int, _Row]
-    asked: int | None = None
 
     def of(self, column: str) -> dict[int, float]:
         """The numbers of a column by seed, without those that are null."""
@@ -63,12 +61,11 @@ class _Point:
     @property
     def incomplete(self) -> str:
         """Such as "2 of 3 iterations", which the mean is of; empty if all were complete."""
-        warmup = max(row["warmup"] for row in self.rows.values())
-        counts = {max(0, row["iterations"] - warmup) for row in self.rows.values()}
-        if self.asked is None or min(counts) >= self.asked - warmup:
+        if all(map(iterations.is_finished, self.rows.values())):
             return ""
-        few, many = min(counts), max(counts)
-        return f"{few if few == many else f'{few} to {many}'} of {self.asked - warmup} iterations"
+        counts = [max(0, row["iterations"] - row["warmup"]) for row in self.rows.values()]
+        planned = max(row["iterations_planned"] - row["warmup"] for row in self.rows.values())
+        return f"{text.span(counts, str)} of {planned} iterations"
 
     def common(self, column: str) -> Any:
         """The value of all rows, None if they differ."""
@@ -119,17 +116,10 @@ def _jobs(result: Result) -> dict[str, list[_Point]]:
                 points = jobs.setdefault(row["job"], [])
                 at = next((it for it in points if (it.scheme, it.values) == (scheme, values)), None)
                 if at is None:
-                    at = _Point(scheme, values, {}, _asked(run, row["job"]))
+                    at = _Point(scheme, values, {})
                     points.append(at)
                 at.rows[run.row["seed"]] = row
     return jobs
-
-
-def _asked(run: Run, job: str) -> int | None:
-    entry = Setting(run.result, run).job(job)
-    # A swept number is text.
-    asked = str(entry.get("iterations", 1))
-    return int(asked) if entry and asked.isdecimal() else None
 
 
 def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> str:
@@ -193,13 +183,8 @@ def _of_point(point: _Point, with_placement: bool, shared: bool) -> str:
     if with_placement and (placement := point.common("placement")):
         told.insert(0, f"placement {placement}")
     inside = ", ".join(part for part in told if part)
-    return f"{_with_interval(point)} under {point.scheme}{f' ({inside})' if inside else ''}"
-
-
-def _with_interval(point: _Point) -> str:
-    found = mean_interval(list(point.of("mean_ns").values()))
-    wide = found.count > 1 and found.half > 1e-3 * found.mean
-    return f"{text.time(found.mean)}{f' ± {text.time(found.half)}' if wide else ''}"
+    took = written(list(point.of("mean_ns").values()), text.time)
+    return f"{took} under {point.scheme}{f' ({inside})' if inside else ''}"
 
 
 def _beside_alone(point: _Point) -> str:

@@ -9,12 +9,13 @@ Systems Performance Analysis (1991), section 13.4.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from unpause import text
 from unpause.statistics import student
 
 #: A range says more than a mean whose interval reaches further than this part of it.
@@ -69,6 +70,23 @@ def is_range(values: Sequence[float]) -> bool:
         return True
     gap = max(b - a for a, b in pairwise(found))
     return spread > _APART * abs(interval.mean) and gap > _GAP * (spread - gap)
+
+
+def written(values: Sequence[float], write: Callable[[float], str]) -> str:
+    """The mean of `values` with half of its interval, "3.2 ms ± 4 %", or their range.
+
+    Args:
+        values: One for each seed, at least one.
+        write: Writes a number for people.
+    """
+    if is_range(values):
+        return text.span(values, write)
+    interval = mean_interval(values)
+    mean = write(interval.mean)
+    if interval.count < 2 or not interval.mean:
+        return mean
+    share = 100 * interval.half / abs(interval.mean)
+    return f"{mean} ± {text.percent(share)}" if share >= 0.05 else mean
 
 
 def _quantile(degrees: int) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from unpause import schema, text
+from unpause import schema
 from unpause.data import beneath, repeated, schemes, seals
 from unpause.data.files import parquet, whole
 from unpause.data.result import Result, load
@@ -29,8 +28,8 @@ from unpause.statistics.intervals import (
     Difference,
     Interval,
     difference,
-    is_range,
     mean_interval,
+    written,
 )
 from unpause.sweeps import points, recorded
 from unpause.sweeps.recorded import Measure
@@ -263,16 +262,9 @@ def cell(group: Group, measure: Measure) -> str:
         return NOT_RECORDED
     if len(group.rows) == 1 and measure.of_one is not None:
         return measure.of_one(group.rows[0])
-    interval = group.interval(measure)
-    if math.isnan(interval.mean):
-        return "-"
     values = list(group.by_seed(measure).values())
-    if is_range(values):
-        return text.span(values, measure.written)
-    mean = measure.written(interval.mean)
+    if not values:
+        return "-"
     if bound := group.bound(measure):
-        return f"{bound} {mean}"
-    if interval.count < 2 or not interval.mean:
-        return mean
-    share = 100 * interval.half / abs(interval.mean)
-    return f"{mean} ± {text.percent(share)}" if share >= 0.05 else mean
+        return f"{bound} {measure.written(group.interval(measure).mean)}"
+    return written(values, measure.written)

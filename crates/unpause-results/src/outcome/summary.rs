@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{Array, BooleanArray, Float64Array, RecordBatch};
 use arrow_schema::Schema;
 use arrow_select::filter::filter_record_batch;
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::Swept;
-use crate::percentile;
+use crate::censored::{Estimate, Sample, Statistics};
 use crate::tables::Tables;
 
-/// The numbers of a run that the terminal shows.
+/// The numbers of a run that the terminal shows. In JSON they have the names of a sweep's columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The run.
@@ -31,16 +32,19 @@ pub struct Summary {
     pub flows_sized: u64,
     /// Flows that completed.
     pub flows_completed: u64,
-    /// Mean FCT of completed flows.
-    pub fct_mean_ns: Option<f64>,
-    /// Median FCT.
-    pub fct_p50_ns: Option<f64>,
-    /// 99th percentile of the FCT.
-    pub fct_p99_ns: Option<f64>,
-    /// Mean time of an iteration of the run's job. `None` where there are several: table `jobs` has the mean of each.
-    pub iteration_mean_ns: Option<f64>,
-    /// 99th percentile of FCT over ideal FCT.
-    pub slowdown_p99: Option<f64>,
+    /// FCT of the flows that have a size, ns.
+    #[serde(flatten, serialize_with = "fct")]
+    pub fct: Statistics,
+    /// FCT over ideal FCT of these flows.
+    #[serde(flatten, serialize_with = "slowdown")]
+    pub slowdown: Statistics,
+    /// Iterations that all jobs together came through.
+    pub iterations_completed: u64,
+    /// Iterations that they were to do.
+    pub iterations_planned: u64,
+    /// The jobs, in order.
+    #[serde(flatten, serialize_with = "jobs")]
+    pub jobs: Vec<JobSummary>,
     /// XOFF frames sent by all nodes.
     pub pause_frames: u64,
     /// Transitions to XOFF.
@@ -65,6 +69,23 @@ pub struct Summary {
     pub deadlock_began_ns: Option<f64>,
 }
 
+/// The numbers of a job in a run; of one that did not come through its iterations there are only bounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobSummary {
+    /// The name of its `[[job]]`.
+    pub name: String,
+    /// Iterations that it came through.
+    pub completed: u32,
+    /// Iterations that it was to do.
+    pub planned: u32,
+    /// Mean time of an iteration, ns.
+    pub mean_ns: Option<Estimate>,
+    /// The same over that of the job alone.
+    pub slowdown: Option<Estimate>,
+    /// Bus bandwidth, GB/s.
+    pub busbw_gbytes_s: Option<f64>,
+}
+
 impl Summary {
     /// A summary of each run.
     pub fn of(tables: &Tables) -> Vec<Self> {
@@ -76,19 +97,17 @@ impl Summary {
             summaries.insert(*run, Self::of_row(&tables.runs, *run, row));
         }
         let flows = counted(tables);
-        for (run, fcts) in by_run(&flows, "fct_ns") {
+        for (run, fct, slowdown) in samples(&flows, &tables.runs) {
             if let Some(summary) = summaries.get_mut(&run) {
-                summary.fct_mean_ns =
-                    (!fcts.is_empty()).then(|| fcts.iter().sum::<f64>() / fcts.len() as f64);
-                summary.fct_p50_ns = percentile(&fcts, 0.50);
-                summary.fct_p99_ns = percentile(&fcts, 0.99);
+                summary.fct = Statistics::of(&fct);
+                summary.slowdown = Statistics::of(&slowdown);
             }
         }
-        let jobs = u32s(&tables.jobs, "run").unwrap_or_default();
-        for (run, means) in by_run(&tables.jobs, "mean_ns") {
-            let is_only = jobs.iter().filter(|it| **it == run).count() == 1;
-            if let (Some(summary), [mean], true) = (summaries.get_mut(&run), &means[..], is_only) {
-                summary.iteration_mean_ns = Some(*mean);
+        for (run, job) in of_jobs(&tables.jobs) {
+            if let Some(summary) = summaries.get_mut(&run) {
+                summary.iterations_completed += u64::from(job.completed);
+                summary.iterations_planned += u64::from(job.planned);
+                summary.jobs.push(job);
             }
         }
         let sizes = flows.column_by_name("size_bytes");
@@ -107,25 +126,17 @@ impl Summary {
                 }
             }
         }
-        for (run, slowdowns) in by_run(&flows, "slowdown") {
-            if let Some(summary) = summaries.get_mut(&run) {
-                summary.slowdown_p99 = percentile(&slowdowns, 0.99);
-            }
-        }
-        for (run, paused) in by_run(&tables.ports, "paused_ns") {
-            if let Some(summary) = summaries.get_mut(&run) {
-                summary.paused_ns = paused.iter().sum();
-            }
-        }
-        if let (Some(runs), Some(queues), Some(events)) = (
+        if let (Some(runs), Some(queues), Some(events), Some(paused)) = (
             u32s(&tables.ports, "run"),
             u64s(&tables.ports, "max_queue_bytes"),
             u64s(&tables.ports, "pause_events"),
+            floats(&tables.ports, "paused_ns"),
         ) {
-            for ((run, queue), events) in runs.iter().zip(queues).zip(events) {
+            for (row, run) in runs.iter().enumerate() {
                 if let Some(summary) = summaries.get_mut(run) {
-                    summary.max_queue_bytes = summary.max_queue_bytes.max(*queue);
-                    summary.pause_events += events;
+                    summary.max_queue_bytes = summary.max_queue_bytes.max(queues[row]);
+                    summary.pause_events += events[row];
+                    summary.paused_ns += paused.value(row);
                 }
             }
         }
@@ -137,9 +148,7 @@ impl Summary {
         let total = |name| u64s(runs, name).map_or(0, |column| column[row]);
         let scheme = runs.column_by_name("scheme");
         let scheme = scheme.map(|column| column.as_string::<i32>().value(row));
-        let deadlock = runs
-            .column_by_name("deadlock_began_ns")
-            .and_then(|column| column.as_primitive_opt::<Float64Type>());
+        let deadlock = floats(runs, "deadlock_began_ns");
         Self {
             run,
             scheme: scheme.unwrap_or_default().to_owned(),
@@ -159,6 +168,108 @@ impl Summary {
     }
 }
 
+fn fct<S: Serializer>(statistics: &Statistics, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    statistics.write("fct", "_ns", &mut map)?;
+    map.end()
+}
+
+fn slowdown<S: Serializer>(statistics: &Statistics, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    statistics.write("slowdown", "", &mut map)?;
+    map.end()
+}
+
+fn jobs<S: Serializer>(jobs: &[JobSummary], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    for job in jobs {
+        let value = |estimate: Option<Estimate>| estimate.and_then(Estimate::value);
+        let at_least = |estimate: Option<Estimate>| estimate.map(|estimate| estimate.at_least);
+        for (column, value) in [
+            ("mean_ns", value(job.mean_ns)),
+            ("slowdown", value(job.slowdown)),
+            ("busbw_gbytes_s", job.busbw_gbytes_s),
+            ("mean_at_least_ns", at_least(job.mean_ns)),
+            ("slowdown_at_least", at_least(job.slowdown)),
+        ] {
+            map.serialize_entry(&format!("job.{}.{column}", job.name), &value)?;
+        }
+    }
+    map.end()
+}
+
+/// By run FCT (ns) and slowdown of those `flows` that have a size. The FCT of a flow that did not finish is at least the
+/// time from its start to the end of the run.
+fn samples(flows: &RecordBatch, runs: &RecordBatch) -> Vec<(u32, Sample, Sample)> {
+    let columns = ["start_ns", "fct_ns", "ideal_fct_ns"].map(|name| floats(flows, name));
+    let ends = u32s(runs, "run").zip(floats(runs, "simulated_ns"));
+    let ([Some(starts), Some(fcts), Some(ideals)], Some((runs, ends)), Some(of_flows), Some(sizes)) = (
+        columns,
+        ends,
+        u32s(flows, "run"),
+        flows.column_by_name("size_bytes"),
+    ) else {
+        return Vec::new();
+    };
+    let mut all: BTreeMap<u32, (f64, Sample, Sample)> = BTreeMap::new();
+    for (run, end) in runs.iter().zip(ends.values()) {
+        all.insert(*run, (*end, Sample::default(), Sample::default()));
+    }
+    for (row, run) in of_flows.iter().enumerate() {
+        let Some((end, fct, slowdown)) = all.get_mut(run).filter(|_| sizes.is_valid(row)) else {
+            continue;
+        };
+        let ideal = ideals.is_valid(row).then(|| ideals.value(row));
+        let (takes, fct, slowdown) = if fcts.is_valid(row) {
+            (fcts.value(row), &mut fct.known, &mut slowdown.known)
+        } else {
+            let takes = *end - starts.value(row);
+            (takes, &mut fct.bounds, &mut slowdown.bounds)
+        };
+        fct.push(takes);
+        slowdown.extend(ideal.map(|ideal| takes / ideal));
+    }
+    let samples = |(run, (_, fct, slowdown))| (run, fct, slowdown);
+    all.into_iter().map(samples).collect()
+}
+
+/// The rows of table `jobs`, each with its run.
+fn of_jobs(table: &RecordBatch) -> Vec<(u32, JobSummary)> {
+    let of = |name| floats(table, name);
+    let numbers = (
+        u32s(table, "run"),
+        table.column_by_name("job"),
+        u32s(table, "iterations"),
+        u32s(table, "iterations_planned"),
+    );
+    let (Some(runs), Some(names), Some(completed), Some(planned)) = numbers else {
+        return Vec::new();
+    };
+    let names = names.as_string::<i32>();
+    let job = |row: usize| {
+        let is_done = completed[row] == planned[row];
+        let number =
+            |name| of(name).and_then(|column| column.is_valid(row).then(|| column.value(row)));
+        let estimate = |name| {
+            let at_least = number(name)?;
+            Some(Estimate {
+                at_least,
+                is_exact: is_done,
+            })
+        };
+        let job = JobSummary {
+            name: names.value(row).to_owned(),
+            completed: completed[row],
+            planned: planned[row],
+            mean_ns: estimate("mean_at_least_ns"),
+            slowdown: estimate("slowdown_at_least"),
+            busbw_gbytes_s: number("busbw_gbytes_s").filter(|_| is_done),
+        };
+        (runs[row], job)
+    };
+    (0..table.num_rows()).map(job).collect()
+}
+
 /// Columns of table `runs` between `seed` and `simulated_ns`.
 fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, Swept)> {
     let schema = runs.schema();
@@ -168,10 +279,7 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, Swept)> {
         .skip(1)
         .take_while(|name| *name != "simulated_ns")
         .filter_map(|name| {
-            let column = runs
-                .column_by_name(name)?
-                .as_primitive_opt::<Float64Type>()?;
-            let value = column.value(row);
+            let value = floats(runs, name)?.value(row);
             let names = names_of(&schema, name);
             Some((
                 name.clone(),
@@ -194,12 +302,7 @@ fn names_of(schema: &Schema, column: &str) -> Arc<[String]> {
 
 /// The rows of `flows` that statistics are of: flows that started after the warm-up.
 pub fn counted(tables: &Tables) -> RecordBatch {
-    let floats = |table: &RecordBatch, name| {
-        let column = table
-            .column_by_name(name)?
-            .as_primitive_opt::<Float64Type>()?;
-        Some(column.values().to_vec())
-    };
+    let floats = |table: &RecordBatch, name| Some(floats(table, name)?.values().to_vec());
     let (runs, warmups) = (
         u32s(&tables.runs, "run"),
         floats(&tables.runs, "counted_from_ns"),
@@ -222,21 +325,8 @@ pub fn counted(tables: &Tables) -> RecordBatch {
     filter_record_batch(&tables.flows, &mask).unwrap_or_else(|_| tables.flows.clone())
 }
 
-/// The values of a float column that are not null, sorted, by run.
-fn by_run(table: &RecordBatch, name: &str) -> BTreeMap<u32, Vec<f64>> {
-    let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    let column = table
-        .column_by_name(name)
-        .and_then(|c| c.as_primitive_opt::<Float64Type>());
-    if let (Some(runs), Some(column)) = (u32s(table, "run"), column) {
-        for (run, value) in runs.iter().zip(column) {
-            values.entry(*run).or_default().extend(value);
-        }
-    }
-    for values in values.values_mut() {
-        values.sort_by(f64::total_cmp);
-    }
-    values
+fn floats<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a Float64Array> {
+    table.column_by_name(name)?.as_primitive_opt()
 }
 
 fn u32s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u32]> {

@@ -10,6 +10,7 @@ use unpause_sim::jobs::{Collective, Job, Operation, RankIteration};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::TrafficSpec;
 
+use crate::censored::{is_enough, mean};
 use crate::percentile;
 use crate::run::Run;
 use unpause_import::fabric::names::NamedJob;
@@ -121,9 +122,11 @@ pub struct JobTotals<'a> {
     pub warmup: u32,
     /// Mean time of the iterations after the warm-up, ns.
     pub mean: Option<f64>,
+    /// The same with the iteration in progress at the end, which takes at least the time since the one before it, ns.
+    pub mean_at_least: Option<f64>,
     /// Their median, ns.
     pub p50: Option<f64>,
-    /// Their 99th percentile, ns.
+    /// Their 99th percentile, ns; of too few there is none.
     pub p99: Option<f64>,
     /// The longest of them, ns.
     pub max: Option<f64>,
@@ -155,10 +158,6 @@ impl JobTotals<'_> {
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// Iterations at the beginning of a job that do not count: those of its own warm-up, and those that began in that of the
 /// run. `complete` are all that are complete.
 pub fn warmup<'a>(
@@ -183,7 +182,16 @@ pub fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
         let counted: Vec<&&Iteration<'_>> = own.iter().filter(|it| it.number >= warmup).collect();
         let mut takes: Vec<f64> = counted.iter().map(|it| it.takes().as_ns_f64()).collect();
         let mean_of_all = mean(&takes);
+        let mut with_last = takes.clone();
+        with_last.extend(in_progress(
+            run,
+            job,
+            &own,
+            warmup,
+            results.totals.simulated,
+        ));
         takes.sort_unstable_by(f64::total_cmp);
+        let has_tail = is_enough(99, takes.len() as u64);
         let part = |of: fn(&Iteration<'_>) -> Time| {
             let values: Vec<f64> = counted.iter().map(|it| of(it).as_ns_f64()).collect();
             mean(&values)
@@ -208,12 +216,28 @@ pub fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
             ideal: ideal(job, results),
             straggler: straggler.map(|(rank, _)| *rank),
             mean: mean_of_all,
+            mean_at_least: mean(&with_last),
             p50: percentile(&takes, 0.5),
-            p99: percentile(&takes, 0.99),
+            p99: percentile(&takes, 0.99).filter(|_| has_tail),
             max: percentile(&takes, 1.0),
         })
     };
     run.names.jobs.iter().filter_map(of).collect()
+}
+
+/// How long the iteration of a job has taken that is in progress at `end`, ns; none if all `complete` are all, or if it
+/// is part of the warm-up.
+fn in_progress(
+    run: &Run,
+    job: &Job,
+    complete: &[&Iteration<'_>],
+    warmup: u32,
+    end: Time,
+) -> Option<f64> {
+    let number = complete.len() as u32;
+    let began = complete.last().map_or(job.start, |before| before.end);
+    let counts = number >= warmup && began >= run.warmup;
+    (number < job.iterations && counts && began < end).then(|| (end - began).as_ns_f64())
 }
 
 /// Compute of all steps, and what their slowest groups take alone, ns.

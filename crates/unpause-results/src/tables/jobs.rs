@@ -48,8 +48,10 @@ pub fn jobs(measured: &[Measured]) -> RecordBatch {
         .column("hosts", |run, row| hosts(run, row.it.job))
         .column("placement", |_, row| &*row.it.named.placement)
         .column("iterations", |_, row| row.it.completed)
+        .column("iterations_planned", |_, row| row.it.job.iterations)
         .column("warmup", |_, row| row.it.warmup)
         .column("mean_ns", |_, row| row.it.mean)
+        .column("mean_at_least_ns", |_, row| row.it.mean_at_least)
         .column("p50_ns", |_, row| row.it.p50)
         .column("p99_ns", |_, row| row.it.p99)
         .column("max_ns", |_, row| row.it.max)
@@ -58,17 +60,25 @@ pub fn jobs(measured: &[Measured]) -> RecordBatch {
         .column("algbw_gbytes_s", |_, row| row.it.algorithm_bandwidth())
         .column("busbw_gbytes_s", |_, row| row.it.bus_bandwidth())
         .column("alone_ns", |_, row| row.alone)
-        .column("slowdown", |_, row| Some(row.it.mean? / row.alone?))
+        .column("slowdown", |_, row| ratio(row.it.mean, row.alone))
+        .column("slowdown_at_least", |_, row| {
+            ratio(row.it.mean_at_least, row.alone)
+        })
         .column("ideal_ns", |_, row| row.it.ideal)
-        .column("over_ideal", |_, row| Some(row.alone? / row.it.ideal?))
+        .column("over_ideal", |_, row| ratio(row.alone, row.it.ideal))
         .column("packed_ns", |_, row| row.packed)
-        .column("placement_cost", |_, row| Some(row.alone? / row.packed?))
+        .column("placement_cost", |_, row| ratio(row.alone, row.packed))
         .column("critical_excess_ns", |_, row| row.excess)
         .column("straggler", |_, row| row.it.straggler)
         .column("straggler_host", |run, row| {
             row.it.straggler.map(|rank| host(run, entry(row), rank))
         })
         .build()
+}
+
+/// How often a time is another; none where that is 0, as of a job that sends and computes nothing.
+fn ratio(takes: Option<f64>, other: Option<f64>) -> Option<f64> {
+    Some(takes? / other.filter(|other| *other > 0.0)?)
 }
 
 /// Hosts of a job, by rank; those in a row are written as a range.

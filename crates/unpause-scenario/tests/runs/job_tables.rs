@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array as _, RecordBatch};
-use unpause_scenario::Summary;
+use unpause_scenario::{Estimate, Summary};
 
 use crate::small::{csv, parsed, refusal, run_on};
 
@@ -431,7 +431,11 @@ fn the_times_of_iterations_add_up_to_that_of_the_job() {
     assert!(early, "a rank began long before the one before had ended");
     let mean = floats(&tables.jobs, "mean_ns")[0];
     assert_close(mean, (ends[5] - starts[0]) / 6.0, "mean");
-    assert_eq!(Summary::of(&tables)[0].iteration_mean_ns, Some(mean));
+    let job = &Summary::of(&tables)[0].jobs[0];
+    assert_eq!(job.mean_ns.and_then(Estimate::value), Some(mean));
+    assert_eq!((job.completed, job.planned), (6, 6));
+    let tail = &tables.jobs["p99_ns"];
+    assert!(!tail.is_valid(0), "six iterations have no p99");
     let (of, from, to) = (
         numbers(&tables.critical, "iteration"),
         floats(&tables.critical, "start_ns"),
@@ -459,18 +463,67 @@ fn ranks_that_end_together_have_no_straggler() {
     }
 }
 
+/// Four iterations of 42 us and more each, and eight times as long ones; the run is too short for these.
 #[test]
-fn a_summary_has_no_mean_of_unlike_jobs() {
+fn a_summary_has_the_bounds_of_a_job_that_did_not_end() {
     let ring = |name: &str, from: u32, size: &str| {
         format!(
-            "[[job]]\nname = \"{name}\"\nranks = [\"H{from}\", \"H{}\"]\ncollective = \"all-reduce\"\nsize = \"{size}\"\n",
+            "[[job]]\nname = \"{name}\"\nranks = [\"H{from}\", \"H{}\"]\niterations = 4\ncollective = \"all-reduce\"\n\
+             size = \"{size}\"\n",
             from + 1
         )
     };
-    let mean = |text: &str| Summary::of(&run_on(text, 1).tables)[0].iteration_mean_ns;
-    let fabric = on_a_star("").split("[[job]]").next().unwrap().to_owned();
-    let one = fabric.clone() + &ring("A", 0, "1MB");
-    let of_table = floats(&run_on(&one, 1).tables.jobs, "mean_ns");
-    assert_eq!(mean(&one), Some(of_table[0]));
-    assert_eq!(mean(&(one + &ring("B", 2, "8MB"))), None);
+    let jobs = ring("A", 0, "1MB") + &ring("B", 2, "8MB");
+    let text = on_a_star("").split("[[job]]").next().unwrap().to_owned() + &jobs;
+    let long = Summary::of(&run_on(&text, 1).tables).remove(0);
+    let cut = |text: &str| {
+        let duration = text.lines().find(|line| line.starts_with("duration"));
+        text.replace(duration.unwrap(), "duration = \"1000us\"")
+    };
+    let tables = run_on(&cut(&text), 1).tables;
+    let short = Summary::of(&tables).remove(0);
+    let [a, b] = &short.jobs[..] else {
+        panic!("two jobs");
+    };
+    assert_eq!((a.completed, a.planned), (4, 4));
+    assert!(a.mean_ns.is_some_and(|mean| mean.is_exact));
+    assert!((1..4).contains(&b.completed), "{b:?}");
+    assert_eq!(b.busbw_gbytes_s, None);
+    let (bound, mean) = (b.mean_ns.unwrap(), long.jobs[1].mean_ns.unwrap());
+    assert!(!bound.is_exact && mean.is_exact);
+    assert!(bound.at_least <= mean.at_least);
+    assert_eq!(short.iterations_completed, 4 + u64::from(b.completed));
+    assert_eq!(short.iterations_planned, 8);
+    let ends = floats(&tables.iterations, "end_ns");
+    let in_progress = 1e6 - ends.last().unwrap();
+    let complete = f64::from(b.completed);
+    let expected = (complete * floats(&tables.jobs, "mean_ns")[1] + in_progress) / (complete + 1.0);
+    assert_close(bound.at_least, expected, "bound");
+    let json = serde_json::to_value(&short).unwrap();
+    assert!(json["job.B.mean_ns"].is_null());
+    assert_eq!(json["job.B.mean_at_least_ns"], bound.at_least);
+    assert_eq!(json["job.A.mean_ns"], json["job.A.mean_at_least_ns"]);
+}
+
+/// Not 0 of 0.
+#[test]
+fn a_job_that_sends_nothing_has_no_ratios() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/jobs/nothing.goal");
+    let job = format!("ranks = 2\ngoal = \"{file}\"\niterations = 2");
+    let tables = run_on(&on_a_star(&job), 1).tables;
+    assert_eq!(floats(&tables.jobs, "mean_ns"), [0.0]);
+    for (name, table) in tables.all() {
+        for (field, column) in table.schema().fields().iter().zip(table.columns()) {
+            let values = column.as_primitive_opt::<Float64Type>();
+            let all = values
+                .into_iter()
+                .flat_map(|values| values.iter().flatten());
+            assert_eq!(
+                all.filter(|value| !value.is_finite()).count(),
+                0,
+                "{name}.{}",
+                field.name()
+            );
+        }
+    }
 }

@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use unpause_protocols::units::Time;
+use unpause_results::censored::{Sample, Statistics};
 use unpause_results::outcome::summary::Summary;
 use unpause_results::tables::Tables;
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
@@ -87,19 +88,20 @@ fn statistics_are_of_the_flows_that_started_after_it() {
     let late = |at: &usize| starts[*at].unwrap() >= 1e6;
     let rows: Vec<usize> = (0..starts.len()).filter(late).collect();
     assert!(rows.len() > 10 && rows.len() < starts.len());
-    let mut own: Vec<f64> = rows.iter().filter_map(|at| fcts[*at]).collect();
-    own.sort_by(f64::total_cmp);
+    let end = floats(&tables.runs, "simulated_ns")[0].unwrap();
+    let known: Vec<f64> = rows.iter().filter_map(|at| fcts[*at]).collect();
+    let cut = rows.iter().filter(|at| fcts[**at].is_none());
+    let bounds = cut.map(|at| end - starts[*at].unwrap()).collect();
+    let completed = known.len() as u64;
     let summary = &Summary::of(&tables)[0];
-    assert_eq!(
-        summary.fct_mean_ns,
-        Some(own.iter().sum::<f64>() / own.len() as f64)
-    );
+    assert_eq!(summary.fct, Statistics::of(&Sample { known, bounds }));
     assert_eq!(summary.flows_started, rows.len() as u64);
     assert_eq!(summary.flows_sized, rows.len() as u64);
-    assert_eq!(summary.flows_completed, own.len() as u64);
-    assert_eq!(counts(&tables.runs, "flows_completed"), own.len() as u64);
+    assert_eq!(summary.flows_completed, completed);
+    assert_eq!(counts(&tables.runs, "flows_completed"), completed);
     let all = &Summary::of(&run(LOADED).tables)[0];
-    assert!(all.fct_p99_ns > summary.fct_p99_ns, "the burst was slow");
+    let p99 = |of: &Summary| of.fct.get("p99").map(|p99| p99.at_least);
+    assert!(p99(all) > p99(summary), "the burst was slow");
     assert!(all.flows_started > summary.flows_started);
     assert!(all.pause_events > 0);
     assert_eq!(
