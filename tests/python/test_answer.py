@@ -15,6 +15,7 @@ from unpause.commands.sweep import main as swept_by
 from unpause.data import workload
 from unpause.pages import overview, textual
 from unpause.pages.overview import Overview
+from unpause.pages.summary import summarise
 from unpause.statistics.intervals import is_range
 from unpause.sweeps.grouped import Runs
 
@@ -119,6 +120,22 @@ def test_a_scheme_that_does_not_finish_is_not_the_one_to_take() -> None:
     )
     alike = of(scheme("A", 3, **done), scheme("B", 3, **left))
     assert alike.answer[0].startswith("Take A: ")
+
+
+def test_a_job_with_a_part_of_its_iterations_is_not_done() -> None:
+    flows = {"flows_sized": 100, "flows_completed": 100, "iterations_planned": 20}
+    a = scheme("A", 3, **flows, iterations_completed=20)
+    b = scheme("B", 3, **flows, iterations_completed=3)
+    found = of(a, b)
+    place = [head[:2] for head in found.heads].index(("not", "done"))
+    assert [row[place].value for row in found.rows] == ["0", "85"]
+    assert (
+        found.answer[-1]
+        == "Not finished: 85 % of the iterations under B; a longer duration says more."
+    )
+    means = summarise(Runs("", [], [a[0], b[0]]))
+    place = means.heads.index("iterations done")
+    assert [row[place] for row in means.rows] == ["20 of 20", "3 of 20"]
 
 
 def test_a_job_that_never_ends_loses() -> None:

@@ -246,13 +246,19 @@ def _of_points(
 
 
 def _not_done(rows: Rows) -> list[str]:
-    """Which rows have flows that did not finish."""
+    """Which rows have flows, or jobs with iterations, that did not finish."""
+    return [
+        *_unfinished(rows, "flows", recorded.FLOWS_DONE),
+        *_unfinished(rows, "iterations", recorded.ITERATIONS_DONE),
+    ]
+
+
+def _unfinished(rows: Rows, what: str, columns: tuple[str, str]) -> list[str]:
     shares: dict[str, float] = {}
     for row in rows.rows:
-        sized = sum(each.get("flows_sized") or 0 for each in row.group.rows)
-        done = sum(each.get("flows_completed") or 0 for each in row.group.rows)
-        if sized > done:
-            shares[rows.name_of(row)] = 100 * (sized - done) / sized
+        done, due = (sum(each.get(name) or 0 for each in row.group.rows) for name in columns)
+        if due > done:
+            shares[rows.name_of(row)] = 100 * (due - done) / due
     if not shares:
         return []
     first = list(shares)[:_MOST_VERDICTS]
@@ -260,4 +266,4 @@ def _not_done(rows: Rows) -> list[str]:
     who = listed([*first, f"{more} more"]) if more else listed(first)
     least, most = (percent(end(shares.values())) for end in (min, max))
     some = most if least == most else f"{least.removesuffix(' %')} to {most}"
-    return [f"Not finished: {some} of the flows under {who}; a longer duration says more."]
+    return [f"Not finished: {some} of the {what} under {who}; a longer duration says more."]

@@ -36,18 +36,33 @@ from unpause.sweeps.statistic import (
 )
 
 
-def _done_percent(row: Row) -> float | None:
-    sized = row.get("flows_sized")
-    return 100 * row["flows_completed"] / sized if sized else None
+def _part(done: str, of: str) -> Callable[[Row], float | None]:
+    """Computes which part of `of` is done, in percent; None where there are none."""
+
+    def percent(row: Row) -> float | None:
+        return 100 * row[done] / row[of] if row.get(of) else None
+
+    return percent
 
 
-def _done(row: Row) -> str:
-    sized = row.get("flows_sized")
-    return f"{row['flows_completed']:,} of {sized:,}" if sized else "-"
+def _counts(done: str, of: str) -> Callable[[Row], str]:
+    """Writes how many of `of` are done."""
+    return lambda row: f"{row[done]:,} of {row[of]:,}" if row.get(of) else "-"
+
+
+#: The columns of what flows, and jobs, have done, and of all that they were to do.
+FLOWS_DONE = ("flows_completed", "flows_sized")
+ITERATIONS_DONE = ("iterations_completed", "iterations_planned")
+
+
+def done_percent(row: Row) -> float | None:
+    """The part of the flows that finished or, if it is less, of the iterations of jobs."""
+    parts = [_part(*columns)(row) for columns in (FLOWS_DONE, ITERATIONS_DONE)]
+    return min((part for part in parts if part is not None), default=None)
 
 
 def _unfinished_percent(row: Row) -> float | None:
-    done = _done_percent(row)
+    done = done_percent(row)
     return None if done is None else 100 - done
 
 
@@ -185,9 +200,29 @@ STATISTICS: tuple[Statistic, ...] = (
         "flows",
         nullable=False,
         format=SHARE,
-        shown=_done_percent,
-        of_one=_done,
+        shown=_part(*FLOWS_DONE),
+        of_one=_counts(*FLOWS_DONE),
         means=(10, "flows done"),
+    ),
+    Statistic(
+        "iterations_planned",
+        "iterations that jobs were to do",
+        facts.total("jobs", "iterations_planned"),
+        _U64,
+        "iterations",
+        nullable=False,
+        format=SHARE,
+        shown=_part(*ITERATIONS_DONE),
+        of_one=_counts(*ITERATIONS_DONE),
+        means=(15, "iterations done"),
+    ),
+    Statistic(
+        "iterations_completed",
+        "iterations that they came through",
+        facts.total("jobs", "iterations"),
+        _U64,
+        "iterations",
+        nullable=False,
     ),
     *_of_flows("fct", "ns", "FCT", TIME, mean=20, tail=30),
     *_of_flows("slowdown", "", "slowdown", RATIO, median=40, tail=50, head=40, least=1),
@@ -338,7 +373,7 @@ STATISTICS: tuple[Statistic, ...] = (
         format=SHARE,
         shown=_unfinished_percent,
         head=(70, "not", "done"),
-        judged={"spoken": "flows not done"},
+        judged={"spoken": "work not done"},
     ),
     Statistic("marked_packets", "packets marked", format=COUNT, means=(100, "marked")),
     Statistic("notifications", "CNPs and CNMs", format=COUNT, means=(110, "notified")),
