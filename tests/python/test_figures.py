@@ -351,7 +351,8 @@ def test_a_heat_map_marks_lower_bounds(builder: Builder) -> None:
     figure = figures.draw(builder.result(), "sweep")
     assert [it.get_text() for it in figure.axes[0].texts] == ["2", "≥25", "≥25", "≥25"]
     assert figure._supxlabel.get_text() == (
-        "One seed. ≥: lower bounds, because flows did not finish; at worst 0 % finished."
+        "One seed. ≥: lower bounds, because flows or iterations did not finish; "
+        "at worst 0 % finished."
     )
 
 

@@ -13,7 +13,9 @@ import unpause
 from unpause.commands import compare
 from unpause.commands import sweep as command
 from unpause.data.result import Result
-from unpause.sweeps.grouped import Runs, read
+from unpause.statistics import intervals
+from unpause.sweeps import recorded
+from unpause.sweeps.grouped import Runs, cell, read
 
 _FILE = """
 title = "Seeds in the file"
@@ -146,3 +148,19 @@ def test_results_with_seeds_of_either_kind_are_compared(tmp_path: Path) -> None:
         assert summary.heads[:3] == ["scheme", "result", "seeds"]
         assert all(row[2] == "3" for row in summary.rows)
         assert not any(summary.apart)
+
+
+def test_two_seeds_have_a_range_in_every_writing() -> None:
+    assert intervals.written([1.0, 3.0], str) == "1.0 to 3.0"
+    assert intervals.written([5.5, 18.5, 17.4], str) == "5.5 to 18.5"
+    assert intervals.written([2.0, 2.0], str) == "2.0"
+    assert intervals.written([7.0], str) == "7.0"
+    assert intervals.written([9.9, 10.0, 10.1], lambda value: f"{value:.1f}") == "10.0 ± 2.5 %"
+
+
+def test_a_bound_of_two_seeds_stays_a_bound() -> None:
+    row = {"scheme": "A", "flows_sized": 8, "slowdown_max": None}
+    rows = [row | {"seed": seed, "slowdown_max_at_least": 10.0 * seed} for seed in (1, 2)]
+    [group] = Runs("", [], rows).groups
+    measure = next(it for it in recorded.measures(rows) if it.name == "slowdown max")
+    assert cell(group, measure) == "≥ 15"

@@ -23,7 +23,7 @@ from unpause.figures.style import (
 )
 from unpause.statistics.intervals import CONFIDENCE, Interval, is_range
 from unpause.sweeps.grouped import Group, Runs
-from unpause.sweeps.recorded import AT_LEAST, Measure
+from unpause.sweeps.recorded import AT_LEAST, Measure, done_percent
 from unpause.text import value_text
 
 _MOST_PANELS = 8
@@ -39,7 +39,7 @@ _MAPPED = ("slowdown p9", "slowdown max", "FCT p9", "FCT max", "FCT mean", "time
 #: What bands and bars are.
 _SPREAD = f"{100 * CONFIDENCE:.0f} % intervals, or the least and the most where seeds differ much"
 #: What a note says about lower bounds.
-_OF_BOUNDS = "lower bounds, because flows did not finish"
+_OF_BOUNDS = "lower bounds, because flows or iterations did not finish"
 
 
 @draws("sweep", "Results over swept values", place=-1)
@@ -146,9 +146,9 @@ def _note_on_bounds(runs: Runs, measures: list[Measure], marker: str = "Triangle
     groups = [g for g in runs.groups if any(map(g.bound, measures))]
     if not groups:
         return ""
-    done = [100 * row["flows_completed"] / row["flows_sized"]
-            for g in groups for row in g.rows if row.get("flows_sized")]  # fmt: skip
-    finished = f"; at worst {_below(min(done))} finished" if done else ""
+    done = [done_percent(row) for group in groups for row in group.rows]
+    least = min((percent for percent in done if percent is not None), default=None)
+    finished = "" if least is None else f"; at worst {_below(least)} finished"
     return f"{marker}: {_OF_BOUNDS}{finished}."
 
 
