@@ -301,7 +301,7 @@ def test_what_no_known_number_speaks_against_is_called_so() -> None:
     found = of(a, b)
     assert found.answer == [
         "Take A as far as is known: slowdown max 3 (B 9).",
-        "Bounds only: victim flows ([probes] causes = true counts them).",
+        "Bounds only: victim flows ([probes] causes = true counts victims).",
     ]
 
 

@@ -343,7 +343,7 @@ def _uncertain(options: Options) -> str:
     names = [c.name for c in options.deciding if c.bounded.intersection(options.rows)]
     if not names:
         return ""
-    more = " ([probes] causes = true counts them)" if {*_VICTIMS}.intersection(names) else ""
+    more = " ([probes] causes = true counts victims)" if {*_VICTIMS}.intersection(names) else ""
     return f"Bounds only: {listed(names)}{more}."
 
 
