@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +19,11 @@ const SHOWN_BEFORE: usize = 3;
 /// Lines that are read before they are asked for: a program that writes more waits.
 const AHEAD: usize = 1_000;
 /// Bytes of a line at most: answers have some hundred.
-const LINE_BYTES: u64 = 1 << 20;
+const LINE_BYTES: u64 = 1 << 16;
+/// Bytes of the program's standard error that are passed on.
+const ERROR_BYTES: usize = 1 << 16;
+/// How long the last of them are waited for once the program is ended: a process that it started may go on writing.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Counts of what was compared without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,6 +169,7 @@ struct Program {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
+    errors: Errors,
     form: Form,
     patience: Duration,
 }
@@ -173,9 +180,11 @@ impl Program {
             .args(["-c", command])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("cannot run `{command}`: {error}"))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
+        let errors = Errors::pass_on(child.stderr.take());
         let (send, lines) = sync_channel(AHEAD);
         if let Some(output) = output {
             // Reads ahead, so that a silent program can be told from a slow one. Ends with its output.
@@ -193,6 +202,7 @@ impl Program {
             child,
             input,
             lines,
+            errors,
             form,
             patience,
         })
@@ -286,6 +296,49 @@ impl Drop for Program {
         // One that does not end by itself is ended; one that has, is not there any more.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = self.errors.ended.recv_timeout(LAST_WORDS);
+        self.errors.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The standard error of a program, of which the beginning is passed on.
+struct Errors {
+    /// Disconnected once all is read.
+    ended: Receiver<()>,
+    /// No more is read: whoever still writes ends with its pipe.
+    stop: Arc<AtomicBool>,
+}
+
+impl Errors {
+    fn pass_on(errors: Option<ChildStderr>) -> Self {
+        let (ends, ended) = sync_channel(0);
+        let stop = Arc::new(AtomicBool::new(false));
+        if let Some(errors) = errors {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || {
+                copy_beginning(errors, io::stderr(), &stop);
+                drop(ends);
+            });
+        }
+        Self { ended, stop }
+    }
+}
+
+/// Copies the first [`ERROR_BYTES`] bytes and drops the rest, which is read until `stop`.
+fn copy_beginning(mut from: impl Read, mut to: impl Write, stop: &AtomicBool) {
+    let (mut left, mut chunk) = (ERROR_BYTES, [0; 4096]);
+    while let Ok(read @ 1..) = from.read(&mut chunk) {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let _ = to.write_all(&chunk[..read.min(left)]);
+        if left > 0 && read >= left {
+            let _ = writeln!(
+                to,
+                "\nnote: the program wrote {ERROR_BYTES} bytes to its standard error; what follows is left out"
+            );
+        }
+        left = left.saturating_sub(read);
     }
 }
 
@@ -306,6 +359,22 @@ mod tests {
         assert!(line.is_err_and(|error| error.to_string().contains("no end of line")));
     }
 
+    #[test]
+    fn endless_errors_have_an_end() {
+        let stop = AtomicBool::new(false);
+        let copied = |bytes: usize| {
+            let mut shown = Vec::new();
+            copy_beginning(io::repeat(b'x').take(bytes as u64), &mut shown, &stop);
+            shown
+        };
+        assert_eq!(copied(9_000), vec![b'x'; 9_000]);
+        let shown = copied(10 * ERROR_BYTES);
+        let note = "\nnote: the program wrote 65536 bytes to its standard error; what follows is left out\n";
+        assert_eq!(&shown[ERROR_BYTES..], note.as_bytes());
+        stop.store(true, Ordering::Relaxed);
+        copy_beginning(io::repeat(b'x'), io::sink(), &stop);
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_program_that_never_stops_is_ended() {
@@ -315,6 +384,7 @@ mod tests {
             "tr '\\0' x < /dev/zero",
             "exec 0<&- 1>&-; sleep 5",
             "yes '{}'",
+            "yes >&2",
         ] {
             let began = Instant::now();
             let program = Program::start(command, Form::Json, patience);
