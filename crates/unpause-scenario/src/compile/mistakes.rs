@@ -59,7 +59,39 @@ pub(crate) fn all(source: &str, directory: &Path, first: Problem) -> Vec<Problem
         }
     }
     let back = |problem| moved(problem, |at| at.saturating_sub(FRONT.len()));
-    found.into_iter().map(back).collect()
+    let misspelt: Vec<bool> = found
+        .iter()
+        .map(|problem| is_misspelt(problem, &found, &source))
+        .collect();
+    let all = found.into_iter().zip(misspelt);
+    all.filter_map(|(problem, misspelt)| (!misspelt).then(|| back(problem)))
+        .collect()
+}
+
+/// True if what `problem` misses is there, misspelt: another of `found` says so.
+fn is_misspelt(problem: &Problem, found: &[Problem], source: &str) -> bool {
+    let is_meant = |name: &str, other: &Problem| {
+        other.help.as_deref() == Some(&format!("did you mean `{name}`?"))
+    };
+    let around = |problem: &Problem| start(problem).and_then(|at| room(source, at));
+    let mut headers = problem.absent.map(headers).into_iter().flatten();
+    headers.any(|name| found.iter().any(|other| is_meant(name, other)))
+        || missing(problem).is_some_and(|key| {
+            let is_same_room = |other: &&Problem| around(other) == around(problem);
+            found
+                .iter()
+                .filter(is_same_room)
+                .any(|other| is_meant(key, other))
+        })
+}
+
+/// The headers of which a file lacks one, if it lacks this least text: jobs are traffic, too.
+fn headers(least: &'static str) -> impl Iterator<Item = &'static str> {
+    let header = least.lines().next().unwrap_or_default();
+    let header = header.trim_matches(['[', ']']);
+    [Some(header), (header == "traffic").then_some("job")]
+        .into_iter()
+        .flatten()
 }
 
 /// A change that lets the rest of a text be read.
@@ -80,7 +112,7 @@ impl Remedy {
         let at = start(problem)?;
         Some(match (problem.absent, missing(problem)) {
             (Some(least), _) => Self::Add(least),
-            (None, Some(key)) if at < FRONT.len() => Self::Give(key.to_owned()),
+            (None, Some(key)) if at <= FRONT.len() => Self::Give(key.to_owned()),
             _ => Self::Take(at),
         })
     }
@@ -162,15 +194,15 @@ impl Search<'_> {
         }
         if let Some(least) = problem.absent {
             // Also where one kind of brackets was written for the other.
-            let header = least.lines().next().unwrap_or_default();
-            let header = header.trim_matches(['[', ']']);
-            // Jobs are traffic, too.
-            let headers = [header, if header == "traffic" { "job" } else { header }];
             let held = |it: &Range<usize>| {
-                let text = &self.source[it.clone()];
-                headers
-                    .iter()
-                    .any(|name| text.contains(&format!("[{name}]")))
+                let mut written = self.source[it.clone()]
+                    .lines()
+                    .filter(|line| is_header(line));
+                let name = |line: &str| {
+                    let header = line.split('#').next().unwrap_or_default().trim();
+                    header.trim_matches(['[', ']']).to_owned()
+                };
+                written.any(|line| headers(least).any(|header| name(line) == header))
             };
             return !self.taken.iter().any(held);
         }
@@ -313,12 +345,19 @@ fn blank(text: &mut String, place: Range<usize>) -> Option<()> {
     (!was_empty).then_some(())
 }
 
+/// True for the header of a table, also where a bracket at its end is missing.
 fn is_header(line: &str) -> bool {
-    line.trim_start().starts_with('[')
-        && line.lines().next().is_some_and(|line| {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            line.ends_with(']') && !line.contains(',') && !line.contains('=')
-        })
+    let line = line.lines().next().unwrap_or_default();
+    let line = line.split('#').next().unwrap_or_default().trim();
+    let Some(rest) = line.strip_prefix('[') else {
+        return false;
+    };
+    let name = rest.trim_start_matches('[');
+    let is_open = name.starts_with(char::is_alphabetic)
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    is_open || (line.ends_with(']') && !line.contains(',') && !line.contains('='))
 }
 
 fn is_key(line: &str) -> bool {

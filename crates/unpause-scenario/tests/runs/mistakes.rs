@@ -84,7 +84,6 @@ fn what_is_not_there_hides_no_other_mistake() {
         [
             "1: no schemes to run",
             "2: unknown key `duraton`",
-            "1: key `duration` is missing",
             "1: no traffic",
             "4: unknown topology builder \"two-swich\"",
         ]
@@ -140,4 +139,32 @@ fn a_wrong_job_does_not_make_traffic_missing() {
     let text = "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"1Gbps\"\n\
         delay = \"1us\"\n[[scheme]]\nname = \"PFC\"\n[[job]]\nname = \"J\"\nranks = 2\n[[job.phase]]\nsize = \"1MB\"\n";
     assert_eq!(told(text), ["12: unknown key `phase`"]);
+}
+
+/// A header at fault takes its table with it, and a key that is missing is so once.
+#[test]
+fn a_wrong_header_makes_nothing_else_missing() {
+    let sound = "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 4\nrate = \"1Gbps\"\ndelay = \"1us\"\n\
+        [[scheme]]\nname = \"A\"\n[[traffic]]\nname = \"f\"\nkind = \"burst\"\nfrom = \"H1\"\nto = \"H0\"\nsize = \"1KB\"\n\
+        [[sweep]]\nname = \"x\"\nkey = \"pfc.xoff\"\nvalues = [50, 60]\nunit = \"KB\"\n";
+    assert!(Scenario::parse_all(sound, Path::new("mine.toml")).is_ok());
+    for (right, wrong, message) in [
+        ("[topology]", "[topolgy]", "unknown key `topolgy`"),
+        ("[topology]", "[topology", "unclosed table"),
+        ("[[scheme]]", "[[shceme]]", "unknown key `shceme`"),
+        ("[[traffic]]", "[[trafic]]", "unknown key `trafic`"),
+        ("[[traffic]]", "[[traffic]", "unclosed array table"),
+        ("duration = \"1ms\"\n", "", "key `duration` is missing"),
+        (
+            "duration = \"1ms\"",
+            "title = \"t\"",
+            "key `duration` is missing",
+        ),
+    ] {
+        let all = told(&sound.replacen(right, wrong, 1));
+        assert!(
+            all.len() == 1 && all[0].contains(message),
+            "{wrong}: {all:?}"
+        );
+    }
 }
