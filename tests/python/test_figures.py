@@ -308,7 +308,7 @@ def test_a_sweep_is_drawn_over_its_values_with_seeds_as_a_band(builder: Builder)
 
 def test_whiskers_end_where_numbers_can_be(builder: Builder) -> None:
     """A slowdown is at least 1, a count at least 0, and a share at most 100 %."""
-    for scheme, slowdowns in (("PFC", (1.1, 1.1, 1.9)), ("PCN", (1.0, 1.4, 1.5))):
+    for scheme, slowdowns in (("PFC", (1.1, 1.1, 1.9)), ("PCN", (1.0, 1.2, 1.3))):
         for seed, slowdown in enumerate(slowdowns, 1):
             run = builder.run(scheme, seed=seed)
             builder.rows["runs"][run]["flows_completed"] = 20
@@ -320,8 +320,8 @@ def test_whiskers_end_where_numbers_can_be(builder: Builder) -> None:
     pfc, pcn = (it.lines[2][0].get_segments()[0][:, 0] for it in ax.containers)
     # 1.37 ± 1.15 reaches below 1: as the interval says little, the seeds do.
     assert list(pfc) == [1.1, 1.9]
-    # 1.30 ± 0.66.
-    assert list(pcn) == [1.0, 1.5]
+    # 1.17 ± 0.38.
+    assert list(pcn) == pytest.approx([1.0, 1.546], abs=1e-3)
     assert ax.get_xlim()[0] == 1.0
 
 
