@@ -329,6 +329,9 @@ pub struct SwitchConfig {
     pub overrides: Vec<SwitchOverride>,
     /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
     pub watchdog: Option<WatchdogConfig>,
+    /// NVSwitches send no PAUSE, and drop what does not fit, as in SimAI's network (`nvswitch-node.cc` of ns-3-alibabacloud).
+    /// Otherwise all data is lossless there: PFC stands for the credits of NVLink.
+    pub nvlink_drops: bool,
 }
 
 /// Models of a switch.
@@ -429,6 +432,11 @@ impl Config {
         }
     }
 
+    /// True if `node` is an NVSwitch that loses nothing.
+    pub fn has_lossless_nvlink(&self, node: NodeId) -> bool {
+        !self.switch.nvlink_drops && self.fabric.is_nvswitch(node)
+    }
+
     /// True if some flow uses this transport.
     pub fn uses(&self, transport: Transport) -> bool {
         self.traffic.iter().any(|spec| spec.uses(transport))
@@ -469,6 +477,7 @@ impl Default for SwitchConfig {
             retry: None,
             overrides: Vec::new(),
             watchdog: None,
+            nvlink_drops: false,
         }
     }
 }

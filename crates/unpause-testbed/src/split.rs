@@ -165,6 +165,7 @@ fn check(config: &Config) -> Result<(), SplitError> {
         retry,
         overrides: _,
         watchdog: _,
+        nvlink_drops: _,
     } = switch;
     let SchemeConfig {
         congestion_point: _,

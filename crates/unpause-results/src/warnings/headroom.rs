@@ -17,10 +17,10 @@ pub fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {
         return ("it has no link".to_owned(), String::new());
     };
     let needs = needs(config, link);
-    if config.fabric.is_nvswitch(port.node) {
+    if config.fabric.is_nvswitch(port.node) && config.switch.nvlink_drops {
         return (
-            "an NVSwitch sends no PAUSE: what does not fit into XOFF and headroom of the ingress is dropped".to_owned(),
-            "a window or a congestion control at the senders, or a larger pfc.xoff or pfc.headroom, keeps it from filling"
+            "with switch.nvlink_drops an NVSwitch sends no PAUSE, and drops what does not fit into XOFF and headroom of the ingress".to_owned(),
+            "without that key it drops nothing, as NVLink; a window at the senders keeps it from filling"
                 .to_owned(),
         );
     }

@@ -393,7 +393,7 @@ impl Found<'_> {
         if switch.lossless & used == 0 {
             return "no PAUSE was sent: no traffic has a lossless priority".to_owned();
         }
-        // NVSwitches never send any.
+        // PAUSE of NVSwitches stands for credits.
         let is_switch = |node: NodeId| {
             let kind = config.fabric.nodes[node as usize];
             kind == NodeKind::Switch && !config.fabric.is_nvswitch(node)

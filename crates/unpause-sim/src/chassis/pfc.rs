@@ -16,7 +16,7 @@ pub struct Pfc {
     /// The priority of the queue that PAUSE of each priority stops, if that is not the same.
     #[show(skip)]
     to_queue: Option<[u8; PRIORITIES]>,
-    /// It sends no PAUSE: an NVSwitch.
+    /// It sends no PAUSE: an NVSwitch that drops packets.
     #[show(skip)]
     pub never_sends: bool,
     /// Frames that take effect later.
@@ -34,7 +34,7 @@ impl Pfc {
         Self {
             lossless: own.lossless,
             to_queue: own.pfc_to_queue,
-            never_sends: plan.config.fabric.is_nvswitch(id),
+            never_sends: plan.config.switch.nvlink_drops && plan.config.fabric.is_nvswitch(id),
             pending: PendingPauses::default(),
             watchdogs: Watchdogs::of(id, plan),
         }

@@ -6,6 +6,8 @@ pub mod ports;
 pub mod rng;
 pub mod telemetry;
 
+use std::collections::BTreeMap;
+
 use unpause_protocols::names::Names;
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
@@ -28,9 +30,8 @@ pub struct Fabric {
     pub framing_bytes: u32,
     /// How switches choose among next hops that are equally far.
     pub ecmp: Ecmp,
-    /// Which of the switches are NVSwitches, in ascending order. As in SimAI's network (`nvswitch-node.cc` of
-    /// ns-3-alibabacloud), they admit packets as other switches do, but send no PAUSE and have no congestion points: what
-    /// does not fit is dropped. Where a way over an NVSwitch is as short as others, it is the only one taken.
+    /// Which of the switches are NVSwitches, in ascending order. They have no congestion points, and lose nothing unless
+    /// [`crate::config::SwitchConfig::nvlink_drops`] is set. Where a way over an NVSwitch is as short as others, it is the only one taken.
     pub nvswitches: Vec<NodeId>,
     /// The group of each node, where switches are in groups, as in a dragonfly; empty where they are not. A host is in the group of
     /// its switches. Routes take as few links between groups as possible, and of those as few links as possible.
@@ -46,6 +47,19 @@ impl Fabric {
     /// True if `node` is an NVSwitch.
     pub fn is_nvswitch(&self, node: NodeId) -> bool {
         self.nvswitches.binary_search(&node).is_ok()
+    }
+
+    /// The servers of hosts: the first NVSwitch that each has a link to.
+    pub fn servers(&self) -> BTreeMap<NodeId, NodeId> {
+        let mut found = BTreeMap::new();
+        for link in &self.links {
+            for (host, nvswitch) in [(link.a, link.b), (link.b, link.a)] {
+                if self.is_nvswitch(nvswitch) {
+                    found.entry(host).or_insert(nvswitch);
+                }
+            }
+        }
+        found
     }
 }
 

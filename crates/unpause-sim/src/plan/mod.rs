@@ -297,7 +297,11 @@ impl<'a> Plan<'a> {
             Some(own) => self.crossing(true) + own,
             None => {
                 let link = &self.ports.transmitters_of(node)[usize::from(place.0)];
-                self.headroom(link.speed, link.delay)
+                if self.config.has_lossless_nvlink(node) {
+                    self.round_trip(link.speed, link.delay)
+                } else {
+                    self.headroom(link.speed, link.delay)
+                }
             }
         }
     }
@@ -401,9 +405,14 @@ impl<'a> Plan<'a> {
         if let Some(bytes) = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes) {
             return self.crossing(true) + bytes;
         }
+        self.crossing(false) + self.round_trip(speed, delay)
+    }
+
+    /// Bytes that may still arrive after an XOFF frame is due.
+    pub fn round_trip(&self, speed: LinkSpeed, delay: Time) -> u64 {
         let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
-        let after_xoff = pfc::headroom(rate, delay, self.mtu_wire_bytes, frame, pfc.reaction);
-        self.crossing(false) + after_xoff
+        let reaction = self.config.switch.pfc.reaction;
+        pfc::headroom(speed.rate(), delay, self.mtu_wire_bytes, frame, reaction)
     }
 
     /// Headroom for the frame that crosses the threshold.

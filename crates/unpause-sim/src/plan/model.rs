@@ -31,6 +31,12 @@ fn nvswitches(config: &Config) -> Result<(), Invalid> {
         let message = "NVSwitches are not switches in ascending order";
         return Err(Invalid::new(FIELD, message));
     }
+    if all.is_empty() && config.switch.nvlink_drops {
+        let invalid = Invalid::new("switch.nvlink_drops", "`nvlink_drops` has no effect");
+        return Err(invalid
+            .label("this fabric has no NVSwitches")
+            .help("remove it, or set nvlink_rate in [topology]"));
+    }
     if all.is_empty() || config.switch.model == SwitchModel::SharedBuffer {
         return Ok(());
     }

@@ -40,6 +40,16 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         {
             return Err(Invalid::new(FIELD, "is no switch").of(Subject::Host(*node)));
         }
+        if let Some(node) = own
+            .switches
+            .iter()
+            .find(|it| config.has_lossless_nvlink(**it))
+        {
+            return Err(Invalid::new(FIELD, "is an NVSwitch")
+                .label("its memory is that of NVLink's credits")
+                .of(Subject::Switch(*node))
+                .help("leave it out, or set switch.nvlink_drops = true"));
+        }
         if switch.model != SwitchModel::SharedBuffer {
             return Err(
                 Invalid::new(FIELD, "only switches with a shared buffer can differ")

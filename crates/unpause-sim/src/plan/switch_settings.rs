@@ -123,6 +123,9 @@ impl<'a> Plan<'a> {
     pub fn switch_settings(&self, node: NodeId) -> SwitchSettings {
         let (own, switch) = (self.overrides(node), &self.config.switch);
         let priorities = own.of_switch(|it| it.lossless);
+        if self.config.has_lossless_nvlink(node) {
+            return self.nvswitch_settings(node);
+        }
         let lossless = priorities.map_or(self.classes.lossless, |priorities| {
             let has = |class: &u8| priorities >> self.classes.priority(*class) & 1 == 1;
             let classes = (0..self.classes.count() as u8).filter(has);
@@ -145,6 +148,27 @@ impl<'a> Plan<'a> {
             pfc_to_queue: own.of_switch(|it| it.pfc_to_queue),
             to_queue: own.of_switch(|it| it.to_queue),
             to_group: own.of_switch(|it| it.to_group),
+        }
+    }
+
+    /// Of an NVSwitch that loses nothing, whatever `[switch]` says of Ethernet: as with credits, each port holds two round trips
+    /// and is never short of frames.
+    fn nvswitch_settings(&self, node: NodeId) -> SwitchSettings {
+        let ports = self.ports.transmitters_of(node).iter();
+        let most = ports.map(|it| self.round_trip(it.speed, it.delay)).max();
+        let round_trip = most.unwrap_or(0);
+        let all = (1_u32 << self.classes.count()) - 1;
+        SwitchSettings {
+            lossless: all as u8 & !(1 << self.classes.control),
+            threshold: PfcThreshold::Static {
+                xoff_bytes: 2 * round_trip,
+                xon_bytes: round_trip,
+            },
+            buffer_bytes: None,
+            lossy_queue_bytes: self.config.switch.lossy_queue_bytes,
+            pfc_to_queue: None,
+            to_queue: None,
+            to_group: None,
         }
     }
 }

@@ -120,6 +120,7 @@ fn incast(is_nvswitch: bool, scheme: SchemeConfig) -> (Results, NodeId) {
     config.switch.pfc.threshold = static_threshold(20 * FRAME);
     config.switch.pfc.headroom_bytes = (is_nvswitch).then_some(5 * FRAME);
     config.host.nak_interval = Some(us(10));
+    config.switch.nvlink_drops = is_nvswitch;
     (run(&config), switch)
 }
 

@@ -85,6 +85,9 @@ pub(crate) struct Switch {
     /// PFC watchdog, [below](#switchwatchdog)
     #[key(unset = "none", idle = ("no priority is lossless", "set switch.lossless, or remove the table"))]
     pub(crate) watchdog: Written<Watchdog>,
+    /// `true`: NVSwitches send no PAUSE and drop what does not fit, as in SimAI's simulator; otherwise NVLink loses nothing
+    #[key(default = SwitchConfig::default().nvlink_drops)]
+    pub(crate) nvlink_drops: WithDefault<bool>,
     /// [below](#switchpipeline)
     #[key(idle = ("", "set switch.model = \"pipeline\", or remove the table"))]
     pub(crate) pipeline: Written<Pipeline>,

@@ -55,6 +55,7 @@ pub(crate) fn switch(
             input_buffers(pfc, &SHARED_BUFFER, host, &mut switch)?;
         }
     }
+    switch.nvlink_drops = *file.nvlink_drops.value();
     if file.cut_through.get().is_some() {
         set(
             "cut_through",

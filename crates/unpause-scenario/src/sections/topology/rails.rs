@@ -255,8 +255,8 @@ impl Builder for Rails {
     const NAME: &'static str = "rails";
     const NODES: &'static str = "GPUs `H0`, … fill servers in order; `N0`, … are the servers' NVSwitches. Each group of `servers_per_leaf` servers shares leaves: `leaf0` for GPU 0 of each server, `leaf1` for GPU 1, … or one \
         for all. With two ToRs a GPU has a NIC at two leaves: those of the first half and of the second. Every leaf has links \
-        to `spine0`, …; with two planes, each half of the leaves to one half of the spines. An NVSwitch sends no PAUSE and \
-        marks nothing ([hpcc.md](hpcc.md)); GPUs do not forward";
+        to `spine0`, …; with two planes, each half of the leaves to one half of the spines. An NVSwitch loses nothing and \
+        marks nothing; GPUs do not forward";
 
     fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {
         Ok(keys::<Self>(table)?.build())

@@ -72,11 +72,13 @@ impl SharedBuffer {
             Account::new(headroom, Shift::new(shift))
         };
         let own_settings = OwnSettings::new(id, plan);
+        let headroom_pool = config.pfc.headroom_pool_bytes;
+        let headroom_pool = headroom_pool.filter(|_| !plan.config.has_lossless_nvlink(id));
         let model = Self {
             pool: Pool {
                 size: pool_bytes(id, plan),
                 used: 0,
-                headroom_size: config.pfc.headroom_pool_bytes.unwrap_or(u64::MAX),
+                headroom_size: headroom_pool.unwrap_or(u64::MAX),
                 headroom_used: 0,
             },
             threshold: if config.cbfc.is_some() || own_settings.is_some() {
