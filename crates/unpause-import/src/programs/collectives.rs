@@ -1,7 +1,7 @@
 //! Collective operations as sends and receives, for programs that mix them with other operations.
 
 use unpause_sim::jobs::program::{Draft, DraftRank, Shared, Span, Task};
-use unpause_sim::jobs::{Collective, step::Step};
+use unpause_sim::jobs::{Collective, Group, step::Step};
 
 /// Tags of messages of collective operations: no file has such.
 const OF_COLLECTIVES: u64 = 1 << 63;
@@ -10,7 +10,7 @@ const OF_COLLECTIVES: u64 = 1 << 63;
 pub(super) struct Part<'a> {
     pub collective: &'a Collective,
     /// Ranks.
-    pub group: &'a [u32],
+    pub group: &'a Group,
     /// A number of its own, below 2^22.
     pub number: u64,
     /// The first of its connections' channels.
@@ -23,7 +23,7 @@ impl Part<'_> {
     fn share(&self, draft: &mut Draft) -> u32 {
         draft.shared.push(Shared {
             collective: self.collective.clone(),
-            group: self.group.to_vec(),
+            group: self.group.clone(),
             channel: self.channel,
             label: self.label,
             number: 0,
@@ -111,7 +111,7 @@ impl Lane<'_> {
         let (n, rank) = (group.len() as u32, group[self.me as usize]);
         let mut before = after;
         for step in 0..collective.steps(n) {
-            collective.step((self.me, n), self.channel, step, room);
+            collective.step((self.me, group), self.channel, step, room);
             let mut ends = Vec::new();
             for part in &room.receives {
                 let way = (part.peer, self.me, n);

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use unpause_protocols::units::Time;
 use unpause_sim::jobs::program::{Draft, DraftRank, Task};
-use unpause_sim::jobs::{Algorithm, Collective, Operation, Program};
+use unpause_sim::jobs::{self, Algorithm, Collective, Operation, Program};
 
 use super::collectives::{Part, join};
 use super::imported::{Imported, Used, explain};
@@ -231,7 +231,7 @@ impl Training {
             return false;
         }
         for first in (0..self.of.ranks).filter(|it| (it / stride).is_multiple_of(size)) {
-            let group: Vec<u32> = (0..size).map(|at| first + at * stride).collect();
+            let group = jobs::Group::from_iter((0..size).map(|at| first + at * stride));
             let mut of_group: Vec<Option<u32>> =
                 group.iter().map(|it| after[*it as usize]).collect();
             let part = Part {

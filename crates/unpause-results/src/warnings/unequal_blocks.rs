@@ -1,7 +1,7 @@
 //! Long collective operations whose steps differ by a byte, so that none of them is skipped.
 
 use unpause_sim::config::Skipping;
-use unpause_sim::jobs::{Exchange, Job};
+use unpause_sim::jobs::{Exchange, Group, Job};
 
 use crate::run::Run;
 use crate::run::measured::Measured;
@@ -42,7 +42,7 @@ struct Unequal {
 fn unequal(job: &Job) -> Option<Unequal> {
     let exchanges = job.phases.iter().filter_map(|it| it.collective.as_ref());
     let of = |it: &Exchange| {
-        let n = it.groups.iter().map(Vec::len).max()? as u32;
+        let n = it.groups.iter().map(Group::count).max()?;
         Some(Unequal {
             blocks: it.collective.blocks(n),
             bytes: it.collective.bytes,

@@ -13,6 +13,7 @@
 //! "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009, with the trees of
 //! NCCL. Sizes are counted as in nccl-tests.
 
+use super::group::Group;
 use super::pipeline::{Order, Pipeline};
 use super::step::{Part, Step};
 use super::{exchanges, reductions, trees};
@@ -151,30 +152,30 @@ impl Collective {
         }
     }
 
-    /// Writes into `to` step `step` of the rank at place `me` of a group of `n`, over channel `channel`.
-    pub fn step(&self, (me, n): (u32, u32), channel: u32, step: u32, to: &mut Step) {
+    /// Writes into `to` step `step` of the rank at place `me` of a group, over channel `channel`.
+    pub fn step(&self, (me, group): (u32, &Group), channel: u32, step: u32, to: &mut Step) {
         use {Algorithm as A, Operation as O};
         to.clear();
+        let n = group.count();
         match (&self.operation, self.algorithm) {
-            (O::AllReduce, A::Ring) => reductions::ring((me, n), step, to),
+            (O::AllReduce | O::ReduceScatter | O::AllGather | O::Broadcast { .. }, A::Ring) => {
+                self.around((me, group), channel, step, to);
+            }
             (O::AllReduce, A::HalvingDoubling) => reductions::halving_doubling((me, n), step, to),
             (O::AllReduce, A::Rails { per_server }) => {
                 reductions::rails((me, n), per_server, step, to);
             }
             (O::AllReduce, A::DoubleBinaryTree) => {
-                trees::all_reduce((me, n), channel % 2, step, to);
+                trees::all_reduce((me, group), (channel % 2, channel / 2), step, to);
             }
             (O::AllReduce, _) => exchanges::direct_reduce((me, n), step, to),
-            (O::ReduceScatter, A::Ring) => reductions::ring_scatter((me, n), step, to),
-            (O::AllGather, A::Ring) => reductions::ring_gather((me, n), step, to),
             (O::ReduceScatter, _) => exchanges::direct_scatter((me, n), to),
             (O::AllGather, _) => exchanges::direct_gather((me, n), to),
-            (O::Broadcast { root }, _) => exchanges::chain((me, n), *root, step, to),
             (O::AllToAll, A::Pairwise) => exchanges::pairwise((me, n), step, to),
             (O::AllToAll, _) => exchanges::direct((me, n), to),
             (O::AllToAllV(_), A::Pairwise) => exchanges::pairwise((me, n), step, to),
             (O::AllToAllV(_), _) => exchanges::direct((me, n), to),
-            (O::SendReceive, _) => exchanges::neighbours((me, n), to),
+            (O::SendReceive | O::Broadcast { .. }, _) => exchanges::neighbours((me, n), to),
             (O::Pipeline(it), algorithm) => {
                 let order = match algorithm {
                     A::GPipe => Order::AllFirst,
@@ -182,6 +183,26 @@ impl Collective {
                     _ => Order::InTurn,
                 };
                 it.step((me, n), order, step, to);
+            }
+        }
+    }
+
+    /// A step around the ring of a channel. Positions there are not places in the group.
+    fn around(&self, (me, group): (u32, &Group), channel: u32, step: u32, to: &mut Step) {
+        let at = (group.position(channel, me), group.count());
+        match self.operation {
+            Operation::ReduceScatter => reductions::ring_scatter(at, step, to),
+            Operation::AllGather => reductions::ring_gather(at, step, to),
+            Operation::Broadcast { root } => {
+                exchanges::chain(at, group.position(channel, root), step, to);
+            }
+            _ => reductions::ring(at, step, to),
+        }
+        let blocks = self.blocks(group.count());
+        for part in to.sends.iter_mut().chain(&mut to.receives) {
+            part.peer = group.place(channel, part.peer);
+            if blocks > 1 {
+                part.first = group.place(channel, part.first);
             }
         }
     }

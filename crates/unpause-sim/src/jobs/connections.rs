@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::collective::Collective;
 pub use super::connection::Connection;
+use super::group::Group;
 use super::job::{Exchange, Job, Over};
 use super::program::Program;
 use super::step::Step;
@@ -117,9 +118,9 @@ impl Messages {
         }
         let (group, me) = exchange.place(connection.to)?;
         let from = group.iter().position(|rank| *rank == connection.from)? as u32;
-        let n = group.len() as u32;
+        let n = group.count();
         while self.step < it.steps(n) {
-            it.step((me, n), connection.channel, self.step, room);
+            it.step((me, group), connection.channel, self.step, room);
             if let Some(part) = room.receives.iter().find(|part| part.peer == from) {
                 while self.slice < it.slices {
                     let slice = self.slice;
@@ -138,13 +139,13 @@ impl Messages {
 }
 
 /// The connections of a collective operation of a group, in order of neither.
-fn connections_of(it: &Collective, group: &[u32], found: &mut BTreeSet<Connection>) {
-    let n = group.len() as u32;
+fn connections_of(it: &Collective, group: &Group, found: &mut BTreeSet<Connection>) {
+    let n = group.count();
     let mut room = Step::default();
     for me in 0..n {
         for channel in 0..it.lanes_of_channels() {
             for step in 0..it.steps(n) {
-                it.step((me, n), channel, step, &mut room);
+                it.step((me, group), channel, step, &mut room);
                 for part in &room.sends {
                     // The first slice has most.
                     if it.bytes((me, part.peer, n), (channel, 0), part) > 0 {

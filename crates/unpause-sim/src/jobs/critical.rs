@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use unpause_protocols::units::Time;
 
 use super::collective::Operation;
+use super::group::Group;
 use super::job::{Exchange, Job, Over};
 use super::records::{MessageRecord, RankIteration};
 use super::step::{Part, Step};
@@ -109,7 +110,7 @@ pub struct CriticalPaths<'a> {
     job: &'a Job,
     streams: BTreeMap<Stream, Vec<&'a MessageRecord>>,
     /// By phase the group of each rank, and its place there.
-    places: Vec<BTreeMap<u32, (&'a [u32], u32)>>,
+    places: Vec<BTreeMap<u32, (&'a Group, u32)>>,
     /// When each rank began each iteration.
     starts: BTreeMap<(u32, u32), Time>,
 }
@@ -137,7 +138,7 @@ impl<'a> CriticalPaths<'a> {
         let groups = |exchange: &'a Exchange| {
             let each = exchange.groups.iter().flat_map(|group| {
                 let places = group.iter().enumerate();
-                places.map(move |(at, rank)| (*rank, (&group[..], at as u32)))
+                places.map(move |(at, rank)| (*rank, (group, at as u32)))
             });
             each.collect()
         };
@@ -184,7 +185,7 @@ impl<'a> CriticalPaths<'a> {
         Some(walk.found)
     }
 
-    fn exchange(&self, place: Place) -> Option<(&'a Exchange, &'a [u32], u32)> {
+    fn exchange(&self, place: Place) -> Option<(&'a Exchange, &'a Group, u32)> {
         let exchange = self.job.phases[place.phase as usize].collective.as_ref()?;
         let (group, me) = self.places[place.phase as usize].get(&place.rank)?;
         Some((exchange, group, *me))
@@ -195,7 +196,7 @@ impl<'a> CriticalPaths<'a> {
         let (exchange, group, me) = self.exchange(place)?;
         let (it, n) = (&exchange.collective, group.len() as u32);
         let mut found = Step::default();
-        it.step((me, n), channel, step, &mut found);
+        it.step((me, group), channel, step, &mut found);
         let bytes =
             |ends: (u32, u32), part: &Part| it.bytes((ends.0, ends.1, n), (channel, slice), part);
         found.sends.retain(|part| bytes((me, part.peer), part) > 0);

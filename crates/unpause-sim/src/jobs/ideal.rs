@@ -10,6 +10,7 @@ use std::collections::{BinaryHeap, HashMap};
 use unpause_protocols::units::{Rate, Time};
 
 use super::collective::Collective;
+use super::group::Group;
 use super::step::Step;
 
 /// Messages of the different operations of a job, up to which they are gone through.
@@ -35,8 +36,8 @@ pub struct Alone {
 pub struct Ideal<'a> {
     /// The operation.
     pub collective: &'a Collective,
-    /// Ranks of the group.
-    pub ranks: u32,
+    /// The group.
+    pub group: &'a Group,
     /// From the moment at which a rank may send a message until it does.
     pub launch: Time,
     /// Bytes that a rank reduces in a second; `None`: that takes no time.
@@ -78,14 +79,14 @@ impl Ideal<'_> {
             of: *self,
             alone,
             known: Known::new(),
-            lanes: vec![Lane::default(); (self.ranks * lanes) as usize],
+            lanes: vec![Lane::default(); (self.group.count() * lanes) as usize],
             ahead: HashMap::new(),
             free: HashMap::new(),
             events: BinaryHeap::new(),
             ends: vec![Time::ZERO; self.collective.lanes_of_channels() as usize],
             left,
         };
-        for me in 0..self.ranks {
+        for me in 0..self.group.count() {
             for lane in 0..lanes {
                 run.enter(Time::ZERO, me, lane)?;
             }
@@ -150,7 +151,8 @@ impl Run<'_> {
 
     /// A lane enters its next step: it sends, and counts what it waits for.
     fn enter(&mut self, now: Time, me: u32, lane: u32) -> Option<()> {
-        let (it, n) = (self.of.collective, self.of.ranks);
+        let (it, group) = (self.of.collective, self.of.group);
+        let n = group.count();
         let (channel, slice) = (lane / it.slices, lane % it.slices);
         let step = self.at((me, lane)).step;
         if step == it.steps(n) {
@@ -159,7 +161,7 @@ impl Run<'_> {
             return Some(());
         }
         let mut room = Step::default();
-        it.step((me, n), channel, step, &mut room);
+        it.step((me, group), channel, step, &mut room);
         let (mut left, mut reduces) = (0, 0);
         for part in &room.receives {
             let bytes = it.bytes((part.peer, me, n), (channel, slice), part);
@@ -240,7 +242,7 @@ mod tests {
     ) -> u64 {
         let ideal = Ideal {
             collective,
-            ranks,
+            group: &Group::from_iter(0..ranks),
             launch: Time::from_ns(launch),
             reduce_rate: reduce.map(|it| Rate::from_gbps(8 * it)),
         };
@@ -384,7 +386,7 @@ mod tests {
         let many = collective(Operation::AllReduce, Algorithm::Ring, 1_000);
         let ideal = Ideal {
             collective: &many,
-            ranks: 2,
+            group: &Group::from_iter([0, 1]),
             launch: Time::ZERO,
             reduce_rate: None,
         };

@@ -6,10 +6,11 @@ use unpause_protocols::names::Names;
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::collective::Collective;
+use super::group::Group;
 use super::program::Program;
 use super::records::CollectiveRecord;
-use crate::fabric::NodeId;
 use crate::fabric::rng::mix;
+use crate::fabric::{Fabric, NodeId};
 use crate::traffic::FlowSettings;
 
 /// A job.
@@ -80,7 +81,7 @@ pub struct Exchange {
     /// The operation of each group.
     pub collective: Collective,
     /// The groups: ranks of each in order. Every rank is in one at most.
-    pub groups: Vec<Vec<u32>>,
+    pub groups: Vec<Group>,
     /// Bytes that a rank adds to its own in a second, where an operation reduces; `None`: that takes no time.
     pub reduce_rate: Option<Rate>,
 }
@@ -91,7 +92,7 @@ pub struct OfGroup<'a> {
     /// The operation.
     pub collective: &'a Collective,
     /// Ranks of the group, in order.
-    pub group: &'a [u32],
+    pub group: &'a Group,
     /// The first of its connections' channels.
     pub channel: u32,
     /// As in [`Exchange::reduce_rate`].
@@ -99,6 +100,20 @@ pub struct OfGroup<'a> {
 }
 
 impl Job {
+    /// Moves its ranks to these hosts: groups know the servers there.
+    pub fn sit_at(&mut self, hosts: Vec<NodeId>, fabric: &Fabric) {
+        self.hosts = hosts;
+        let servers = fabric.servers();
+        let exchanges = self
+            .phases
+            .iter_mut()
+            .filter_map(|it| it.collective.as_mut());
+        for group in exchanges.flat_map(|it| &mut it.groups) {
+            let hosts = &self.hosts;
+            group.sit(|rank| servers.get(&hosts[rank as usize]).copied());
+        }
+    }
+
     /// The operation that a record is of.
     pub fn operation(&self, record: &CollectiveRecord) -> Option<OfGroup<'_>> {
         if let Some(program) = &self.program {
@@ -122,16 +137,16 @@ impl Job {
 
 impl Exchange {
     /// The group of `rank`, and its place there.
-    pub fn place(&self, rank: u32) -> Option<(&[u32], u32)> {
-        let of = |group: &'_ Vec<u32>| group.iter().position(|it| *it == rank);
+    pub fn place(&self, rank: u32) -> Option<(&Group, u32)> {
+        let of = |group: &'_ Group| group.iter().position(|it| *it == rank);
         self.groups
             .iter()
-            .find_map(|group| Some((&group[..], of(group)? as u32)))
+            .find_map(|group| Some((group, of(group)? as u32)))
     }
 
     /// The last step of a lane of `channel`, in this `group`, up to which all steps from `step` on are alike.
     pub fn last_alike(&self, group: u32, channel: u32, step: u32) -> u32 {
-        let n = self.groups[group as usize].len() as u32;
+        let n = self.groups[group as usize].count();
         let reduces = self.reduce_rate.is_some();
         self.collective.last_alike(n, channel, (step, reduces))
     }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::collective::{Algorithm, Collective, Operation};
 use super::connections::Messages;
+use super::group::{Group, seated};
 use super::step::{Part, Step};
 use super::{Completion, Exchange, Job, Over, Phase};
 use crate::traffic::FlowSettings;
@@ -29,6 +30,11 @@ fn collective(operation: Operation, algorithm: Algorithm, bytes: u64) -> Collect
     }
 }
 
+/// Ranks without servers.
+fn plain(n: u32) -> Group {
+    (0..n).collect()
+}
+
 /// The ranks whose contributions a rank has in a block: bit r is that of rank r.
 type Buffer = Vec<u64>;
 
@@ -38,12 +44,13 @@ type Wires = BTreeMap<(u32, u32), VecDeque<(Vec<u64>, bool)>>;
 /// Runs a channel, ranks in turn by `order`; `held` says what each has of each block at first.
 fn run(
     it: &Collective,
-    n: u32,
+    group: &Group,
     channel: u32,
     blocks: u32,
     mut held: Vec<Buffer>,
     order: &[u32],
 ) -> Vec<Buffer> {
+    let n = group.count();
     let mut wires = Wires::new();
     let mut at: Vec<(u32, bool)> = vec![(0, false); n as usize];
     let mut turn = order.iter().cycle();
@@ -55,7 +62,7 @@ fn run(
             continue;
         }
         let mut now = Step::default();
-        it.step((me, n), channel, step, &mut now);
+        it.step((me, group), channel, step, &mut now);
         let places = |first: u32, count: u32| (first..first + count).map(|b| (b % blocks) as usize);
         if !entered {
             for part in &now.sends {
@@ -126,7 +133,7 @@ proptest! {
         let everything = (1u64 << n) - 1;
         for channel in 0..it.lanes_of_channels() {
             let held = (0..n).map(|rank| vec![1 << rank; blocks as usize]).collect();
-            let ended = run(&it, n, channel, blocks, held, &order);
+            let ended = run(&it, &plain(n), channel, blocks, held, &order);
             prop_assert_eq!(ended, vec![vec![everything; blocks as usize]; n as usize]);
         }
     }
@@ -142,7 +149,7 @@ proptest! {
         let order: Vec<u32> = order.into_iter().chain(0..n).collect();
         let it = collective(Operation::AllReduce, Algorithm::Rails { per_server }, 1 << 20);
         let held = (0..n).map(|rank| vec![1 << rank; n as usize]).collect();
-        let ended = run(&it, n, 0, n, held, &order);
+        let ended = run(&it, &plain(n), 0, n, held, &order);
         prop_assert_eq!(ended, vec![vec![(1u64 << n) - 1; n as usize]; n as usize]);
     }
 
@@ -158,20 +165,20 @@ proptest! {
         for algorithm in [Algorithm::Ring, Algorithm::Direct] {
             let it = collective(Operation::ReduceScatter, algorithm, 1 << 20);
             let held = (0..n).map(|rank| vec![1 << rank; size]).collect();
-            let ended = run(&it, n, 0, n, held, &order);
+            let ended = run(&it, &plain(n), 0, n, held, &order);
             for (rank, held) in ended.iter().enumerate() {
                 prop_assert_eq!(held[rank], (1u64 << n) - 1);
             }
             let it = collective(Operation::AllGather, algorithm, 1 << 20);
             let held = (0..n).map(|rank| (0..n).map(own(rank)).collect()).collect();
-            let ended = run(&it, n, 0, n, held, &order);
+            let ended = run(&it, &plain(n), 0, n, held, &order);
             let all: Vec<u64> = (0..n).map(|rank| 1 << rank).collect();
             prop_assert_eq!(ended, vec![all; size]);
         }
         let root = root % n;
         let it = collective(Operation::Broadcast { root }, Algorithm::Ring, 9);
         let held = (0..n).map(|rank| vec![1 << rank]).collect();
-        prop_assert_eq!(run(&it, n, 0, 1, held, &order), vec![vec![1 << root]; size]);
+        prop_assert_eq!(run(&it, &plain(n), 0, 1, held, &order), vec![vec![1 << root]; size]);
     }
 
     /// The messages that the receiver of each connection expects are those that its sender sends, in that order.
@@ -217,7 +224,7 @@ proptest! {
         for connection in job.connections() {
             let mut sent = Vec::new();
             for step in 0..it.steps(n) {
-                it.step((connection.from, n), connection.channel, step, &mut room);
+                it.step((connection.from, &plain(n)), connection.channel, step, &mut room);
                 for part in room.sends.iter().filter(|part| part.peer == connection.to) {
                     let place = (connection.from, connection.to, n);
                     let slices = (0..it.slices).map(|slice| (slice, it.bytes(place, (connection.channel, slice), part)));
@@ -259,7 +266,7 @@ proptest! {
         let it = Collective { channels, slices, ..collective(operation, algorithm, bytes) };
         let of = |me: u32, channel: u32, step: u32| {
             let mut room = Step::default();
-            it.step((me, n), channel, step, &mut room);
+            it.step((me, &plain(n)), channel, step, &mut room);
             let part = |from: u32, to: u32, part: &Part| {
                 let bytes = (0..slices).map(|slice| it.bytes((from, to, n), (channel, slice), part));
                 (from, to, bytes.collect::<Vec<_>>(), reduces && part.reduces)
@@ -292,7 +299,7 @@ proptest! {
             let mut sum = 0;
             for channel in 0..it.lanes_of_channels() {
                 for step in 0..it.steps(n) {
-                    it.step((me, n), channel, step, &mut room);
+                    it.step((me, &plain(n)), channel, step, &mut room);
                     sum += room.sends.iter().map(|part| it.bytes((me, part.peer, n), (channel, 0), part)).sum::<u64>();
                 }
             }
@@ -312,5 +319,97 @@ proptest! {
         let matrix: Vec<u64> = (0..n * n).map(|at| u64::from(at % 7)).collect();
         let expected: u64 = (0..n * n).filter(|at| at / n != at % n).map(|at| u64::from(at % 7)).sum();
         prop_assert_eq!(total(&of(O::AllToAllV(matrix), A::Direct)), expected);
+    }
+
+    /// On servers, a server of odd size and several channels included: every contribution arrives once at every rank, and a block
+    /// of a scatter at the rank of its number.
+    #[test]
+    fn servers_change_the_way_not_the_result(
+        sizes in prop::collection::vec(1u32..5, 1..6),
+        channels in 1u32..6,
+        root in 0u32..20,
+        order in prop::collection::vec(0u32..20, 40..80),
+    ) {
+        use {Algorithm as A, Operation as O};
+        let group = seated(&sizes);
+        let n = group.count();
+        prop_assume!(n > 1);
+        let order: Vec<u32> = order.into_iter().chain(0..n).collect();
+        let of = |operation, algorithm| Collective { channels, ..collective(operation, algorithm, 1 << 20) };
+        let (everything, size) = ((1u64 << n) - 1, n as usize);
+        for algorithm in [A::Ring, A::DoubleBinaryTree] {
+            let it = of(O::AllReduce, algorithm);
+            let blocks = all_reduce_blocks(algorithm, n);
+            for channel in 0..it.lanes_of_channels() {
+                let held = (0..n).map(|rank| vec![1 << rank; blocks as usize]).collect();
+                let ended = run(&it, &group, channel, blocks, held, &order);
+                prop_assert_eq!(ended, vec![vec![everything; blocks as usize]; size]);
+            }
+        }
+        let root = root % n;
+        for channel in 0..channels {
+            let held = (0..n).map(|rank| vec![1 << rank; size]).collect();
+            let ended = run(&of(O::ReduceScatter, A::Ring), &group, channel, n, held, &order);
+            prop_assert!((0..size).all(|rank| ended[rank][rank] == everything));
+            let own = |rank: u32| (0..n).map(move |block| u64::from(block == rank) << rank).collect();
+            let ended = run(&of(O::AllGather, A::Ring), &group, channel, n, (0..n).map(own).collect(), &order);
+            let all: Vec<u64> = (0..n).map(|rank| 1 << rank).collect();
+            prop_assert_eq!(ended, vec![all; size]);
+            let held = (0..n).map(|rank| vec![1 << rank]).collect();
+            let ended = run(&of(O::Broadcast { root }, A::Ring), &group, channel, 1, held, &order);
+            prop_assert_eq!(ended, vec![vec![1 << root]; size]);
+        }
+    }
+
+    /// With a channel for each GPU, each NIC carries its share of what crosses servers, and rings stay on their rails: between
+    /// an odd number of servers all but the step from the last to the first.
+    #[test]
+    fn channels_share_the_nics(
+        (servers, gpus) in (2u32..8, 1u32..9),
+        bytes in 1u64..1_000_000,
+        (kind, rounds) in (0usize..4, 1u32..3),
+    ) {
+        use {Algorithm as A, Operation as O};
+        let group = seated(&vec![gpus; servers as usize]);
+        let (n, channels) = (group.count(), gpus * rounds);
+        let (operation, algorithm) = match kind {
+            0 => (O::AllReduce, A::Ring),
+            1 => (O::AllGather, A::Ring),
+            2 => (O::ReduceScatter, A::Ring),
+            _ => (O::AllReduce, A::DoubleBinaryTree),
+        };
+        // So that blocks are equal.
+        let each = bytes * u64::from(n * 2);
+        let it = Collective { channels, ..collective(operation, algorithm, each * u64::from(channels)) };
+        let mut room = Step::default();
+        // By rank: bytes that leave its server and that come from others.
+        let mut nics = vec![(0, 0); n as usize];
+        for me in 0..n {
+            for channel in 0..it.lanes_of_channels() {
+                for step in 0..it.steps(n) {
+                    it.step((me, &group), channel, step, &mut room);
+                    for part in room.sends.iter().filter(|part| part.peer / gpus != me / gpus) {
+                        let sent = it.bytes((me, part.peer, n), (channel, 0), part);
+                        nics[me as usize].0 += sent;
+                        nics[part.peer as usize].1 += sent;
+                        let is_last = (me / gpus, part.peer / gpus) == (servers - 1, 0);
+                        let may_leave = kind < 3 && servers % 2 == 1 && is_last;
+                        prop_assert!(may_leave || part.peer % gpus == me % gpus);
+                    }
+                }
+            }
+        }
+        let of_ring = u64::from(rounds) * each * u64::from(n - 1) / u64::from(n);
+        let sums = nics.iter().map(|(sent, came)| sent + came);
+        match kind {
+            0 => prop_assert!(nics.iter().all(|it| *it == (2 * of_ring, 2 * of_ring))),
+            1 | 2 => prop_assert!(nics.iter().all(|it| *it == (of_ring, of_ring))),
+            // Up and down each of the links of both trees.
+            _ => {
+                prop_assert_eq!(sums.sum::<u64>(), 4 * u64::from(servers - 1) * it.bytes);
+                let of_server = it.bytes / u64::from(gpus);
+                prop_assert!(nics.iter().all(|(sent, came)| *sent <= 2 * of_server && sent == came));
+            }
+        }
     }
 }

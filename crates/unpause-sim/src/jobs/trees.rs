@@ -1,5 +1,7 @@
-//! NCCL's pair of binary trees, in which each rank is inside of one of them at most.
+//! NCCL's pair of binary trees over servers, in which each server is inside of one of them at most. In a server, its ranks are
+//! a chain; the first of them is in the tree.
 
+use super::group::Group;
 use super::step::{Part, Step};
 
 /// The parent and the children of a rank in a tree, as they come.
@@ -50,26 +52,40 @@ fn second((me, n): (u32, u32)) -> Place {
     }
 }
 
-/// All-reduce over one of the trees: up to the root, and down again.
-pub fn all_reduce(rank: (u32, u32), tree: u32, step: u32, to: &mut Step) {
-    let place = match tree {
-        0 => first(rank),
-        _ => second(rank),
+/// The parent of a place, and its children, in a tree of a channel.
+fn around((me, group): (u32, &Group), (tree, channel): (u32, u32)) -> (Option<u32>, Vec<u32>) {
+    let (server, number) = group.link(channel, me);
+    let next = group.of_chain(channel, (server, number + 1));
+    if number > 0 {
+        let parent = group.of_chain(channel, (server, number - 1));
+        return (parent, next.into_iter().collect());
+    }
+    let at = (server, group.servers());
+    let Place { parent, children } = match tree {
+        0 => first(at),
+        _ => second(at),
     };
+    let head = |server| group.of_chain(channel, (server, 0));
+    let children = children.into_iter().flatten().filter_map(head);
+    (parent.and_then(head), children.chain(next).collect())
+}
+
+/// All-reduce over one of the trees of a channel: up to the root, and down again.
+pub fn all_reduce(rank: (u32, &Group), tree: (u32, u32), step: u32, to: &mut Step) {
+    let (parent, children) = around(rank, tree);
     let whole = |peer, reduces| Part {
         peer,
         first: 0,
         count: 1,
         reduces,
     };
-    let children = place.children.into_iter().flatten();
+    let children = children.into_iter();
     match step {
         0 => to.receives.extend(children.map(|child| whole(child, true))),
         1 => {
-            to.sends
-                .extend(place.parent.map(|parent| whole(parent, true)));
+            to.sends.extend(parent.map(|parent| whole(parent, true)));
             to.receives
-                .extend(place.parent.map(|parent| whole(parent, false)));
+                .extend(parent.map(|parent| whole(parent, false)));
         }
         _ => to.sends.extend(children.map(|child| whole(child, false))),
     }

@@ -168,7 +168,7 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
         check_pipeline(pipeline, it)?;
     }
     for group in &exchange.groups {
-        let n = group.len() as u32;
+        let n = group.count();
         let why = match (&it.operation, it.algorithm) {
             (O::Broadcast { root }, _) if *root >= n => format!("there is no rank {root}"),
             (O::AllToAllV(matrix), _) if matrix.len() != (n * n) as usize => {
@@ -196,7 +196,7 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
 /// Every rank is in one group at most.
 fn check_groups(exchange: &Exchange, ranks: u32) -> Result<(), String> {
     let mut seen = vec![false; ranks as usize];
-    for rank in exchange.groups.iter().flatten() {
+    for rank in exchange.groups.iter().flat_map(|it| it.iter()) {
         match seen.get_mut(*rank as usize) {
             None => return Err(format!("there is no rank {rank}")),
             Some(true) => return Err(format!("rank {rank} is in two groups")),

@@ -93,7 +93,7 @@ impl<'a> Ideals<'a> {
     fn channels(&mut self, of: OfGroup<'_>) -> Option<Vec<Time>> {
         let it = Ideal {
             collective: of.collective,
-            ranks: of.group.len() as u32,
+            group: of.group,
             launch: self.job.launch,
             reduce_rate: of.reduce_rate,
         };

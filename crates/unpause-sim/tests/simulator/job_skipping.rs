@@ -217,6 +217,22 @@ fn long_messages_of_short_operations_are_skipped() {
     }
 }
 
+/// Rings of two channels, of which each enters a server by a NIC of its own.
+#[test]
+fn rings_over_servers_are_skipped() {
+    let (fabric, gpus) = crate::nvswitches::servers(2);
+    let mut config = config(fabric, vec![], ms(50));
+    config.traffic.clear();
+    let mut of = job(4, Operation::AllReduce, Algorithm::Ring, 96_000_000);
+    exchange(&mut of).collective.channels = 2;
+    of.sit_at(gpus, &config.fabric);
+    add(&mut config, of);
+    for threads in [1, 2, 3, 7] {
+        let [always, some] = shares_on(&config, threads);
+        assert!(always > 0.5 && some > 0.3, "{always} {some}");
+    }
+}
+
 #[test]
 fn two_jobs_are_skipped_together_where_both_repeat() {
     let two = |other: Job| {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::{Config, NodeId, PortId};
-use unpause_sim::jobs::{Algorithm, Job, Operation, Phase};
+use unpause_sim::jobs::{Algorithm, Group, Job, Operation, Phase};
 use unpause_sim::results::{JobLinkRecord, Results};
 
 use crate::common::*;
@@ -137,7 +137,7 @@ fn channels_have_times_of_their_own() {
 fn each_group_has_times_of_its_own() {
     let mut config = on_a_switch(4);
     let mut pairs = job(4, Operation::AllReduce, Algorithm::Ring, 1_000_000);
-    exchange(&mut pairs).groups = vec![vec![0, 2], vec![1, 3]];
+    exchange(&mut pairs).groups = [[0, 2], [1, 3]].map(Group::from_iter).to_vec();
     pairs.phases[0].compute = us(100);
     pairs.phases[0].jitter = Fraction::of(1, 2);
     let silent = Phase {

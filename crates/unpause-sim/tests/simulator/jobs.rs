@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::{Config, Fabric, HostConfig, NodeId};
-use unpause_sim::jobs::{Algorithm, Collective, Completion, Exchange, Job, Operation, Over, Phase};
+use unpause_sim::jobs::{
+    Algorithm, Collective, Completion, Exchange, Group, Job, Operation, Over, Phase,
+};
 use unpause_sim::results::{MessageRecord, RankIteration, Results};
 use unpause_sim::traffic::{FlowSettings, TrafficSpec};
 
@@ -312,7 +314,7 @@ pub fn training(ranks: u32) -> Job {
         jitter: Fraction::from_q32(1 << 29),
         collective: Some(Exchange {
             collective: it,
-            groups,
+            groups: groups.into_iter().map(Group::from_iter).collect(),
             reduce_rate: None,
         }),
     };
@@ -456,7 +458,10 @@ fn what_has_no_meaning_is_refused() {
         (&|it| it.iterations = 0, "iterations"),
         (&|it| it.phases.clear(), "does nothing"),
         (&|it| it.phases[0].collective = None, "neither compute nor"),
-        (&|it| exchange(it).groups[0][1] = 0, "two groups"),
+        (
+            &|it| exchange(it).groups[0] = Group::from_iter([0, 0, 2, 3]),
+            "two groups",
+        ),
         (
             &|it| exchange(it).collective.algorithm = Algorithm::Pairwise,
             "no such algorithm",

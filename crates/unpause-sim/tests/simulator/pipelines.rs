@@ -3,7 +3,7 @@
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
 use unpause_sim::jobs::{
-    Algorithm, Completion, CriticalPaths, Job, Operation, Pipeline, SegmentKind,
+    Algorithm, Completion, CriticalPaths, Group, Job, Operation, Pipeline, SegmentKind,
 };
 use unpause_sim::results::Results;
 
@@ -224,7 +224,7 @@ fn every_number_of_threads_gives_the_same() {
         of.iterations = 3;
         let mut pairs = pipeline(4, algorithm, 3, 200_000);
         pairs.hosts = vec![4, 5, 8, 9];
-        exchange(&mut pairs).groups = vec![vec![0, 2], vec![1, 3]];
+        exchange(&mut pairs).groups = [[0, 2], [1, 3]].map(Group::from_iter).to_vec();
         pairs.completion = Completion::Acknowledged;
         add(&mut config, of);
         add(&mut config, pairs);

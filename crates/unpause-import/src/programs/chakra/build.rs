@@ -1,7 +1,7 @@
 //! Makes a program of traces.
 
 use unpause_sim::jobs::program::{Draft, DraftRank};
-use unpause_sim::jobs::{Algorithm, Collective, Operation, Program};
+use unpause_sim::jobs::{self, Algorithm, Collective, Operation, Program};
 
 use super::call::{Call, What};
 use super::groups::{Group, groups};
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
             }
             let part = Part {
                 collective: &collective,
-                group: &group.ranks,
+                group: &jobs::Group::from_iter(group.ranks.iter().copied()),
                 number: self.groups,
                 channel: channel as u16,
                 label: trace.nodes[node as usize].label,

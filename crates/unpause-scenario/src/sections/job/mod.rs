@@ -9,7 +9,7 @@ use serde_spanned::Spanned;
 use unpause_protocols::names::Names as _;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::NodeId;
-use unpause_sim::jobs::{Job, Over, Phase, Program};
+use unpause_sim::jobs::{Group as Ranks, Job, Over, Phase, Program};
 use unpause_sim::traffic::{FlowSettings, Transport};
 
 use super::traffic::{Context, data_priority, takes_part};
@@ -173,9 +173,9 @@ fn running(
             .help("write connection = \"kept\", or lower `iterations`, `channels` or `slices`")
             .err();
     }
-    let job = Job {
+    let mut job = Job {
         entry,
-        hosts,
+        hosts: Vec::new(),
         start: keys.start.value().0,
         iterations,
         phases,
@@ -186,6 +186,7 @@ fn running(
         flow,
         records_messages: recorded.unwrap_or(messages <= MOST_MESSAGES),
     };
+    job.sit_at(hosts, &context.topology.fabric);
     Ok((job, warmup(keys, iterations)?))
 }
 
@@ -308,7 +309,7 @@ fn messages_of(phases: &[Phase]) -> u64 {
     exchanges
         .map(|exchange| {
             let it = &exchange.collective;
-            let of_group = |group: &Vec<u32>| {
+            let of_group = |group: &Ranks| {
                 let n = group.len() as u64;
                 let in_step = match it.algorithm {
                     unpause_sim::jobs::Algorithm::Direct => n - 1,

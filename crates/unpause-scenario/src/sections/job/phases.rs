@@ -41,7 +41,7 @@ pub(super) fn phase(step: &Work, group: Group, of: &OfJob<'_>) -> Checked<(Phase
     };
     let operation = collective.get_ref().0;
     let groups = groups(group, of)?;
-    let n = groups.first().map_or(0, Vec::len) as u32;
+    let n = groups.first().map_or(0, jobs::Group::count);
     if n < 2 {
         return Problem::new("a group of one rank")
             .at(collective.span(), "nobody to exchange anything with")
@@ -230,7 +230,7 @@ fn algorithm(
 
 /// Ranks by groups. Rank r is number r mod tp of its tensor-parallel group, number r / tp mod dp of its data-parallel one,
 /// number r / (tp dp) of its pipeline-parallel one; expert-parallel groups are neighbours in a data-parallel one.
-fn groups(group: Group, of: &OfJob<'_>) -> Checked<Vec<Vec<u32>>> {
+fn groups(group: Group, of: &OfJob<'_>) -> Checked<Vec<jobs::Group>> {
     if group == Group::All {
         return Ok(vec![(0..of.ranks).collect()]);
     }

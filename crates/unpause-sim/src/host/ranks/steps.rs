@@ -165,7 +165,7 @@ impl Ranks {
         if lane == 0 {
             of_rank.stepped = now;
         }
-        it.step((me, n), channel, step, room);
+        it.step((me, group), channel, step, room);
         let (mut left, mut reduces) = (0, 0);
         for part in &room.receives {
             let bytes = it.bytes((part.peer, me, n), (channel, slice), part);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::jobs::collective::Collective;
+use crate::jobs::group::Group;
 
 /// A collective operation of some ranks.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +11,7 @@ pub struct Shared {
     /// The collective.
     pub collective: Collective,
     /// Ranks, in their order.
-    pub group: Vec<u32>,
+    pub group: Group,
     /// The first of its connections' channels.
     pub channel: u16,
     /// The label of its operations.
