@@ -357,7 +357,7 @@ columns! {
         "algorithm bandwidth of nccl-tests: `size_bytes` of `collectives` over the mean time from the first rank's start to the last rank's end without `compute_ns`, of each iteration no more than its own time, in 10^9 bytes per second; null unless the job is a single collective operation of all ranks";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
     "alone_ns" "ns"
-        "`mean_ns` of the same job alone, on the same hosts under the same scheme; null with `alone = false`";
+        "`mean_ns` of the same job alone and without events, on the same hosts under the same scheme; null with `alone = false`";
     "slowdown" "" "`mean_ns / alone_ns`; null if it takes no time alone";
     "slowdown_at_least" "" "`mean_at_least_ns / alone_ns`; null as before";
     "ideal_ns" "ns"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Probes};
+use unpause_sim::config::{Config, Events, Probes};
 use unpause_sim::jobs::collective::share;
 use unpause_sim::jobs::{Collective, Job, Operation, RankIteration};
 use unpause_sim::results::Results;
@@ -305,7 +305,7 @@ pub fn size(it: &Collective, n: u32, channel: Option<u32>) -> (u64, f64) {
 /// warm-up is complete.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Apart {
-    /// On its hosts; `None` if it has the fabric to itself anyway.
+    /// On its hosts; `None` if it has the fabric to itself anyway, and nothing fails.
     pub own: Option<Option<f64>>,
     /// On the first hosts of the fabric; `None` if these are its hosts.
     pub packed: Option<Option<f64>>,
@@ -314,7 +314,8 @@ pub struct Apart {
 /// By entry of the job.
 pub type Alone = BTreeMap<u16, Apart>;
 
-/// Runs each job that asks for it alone, on this many threads, with the same scheme and seed: as it is placed, and packed.
+/// Runs each job that asks for it alone and without events, on this many threads, with the same scheme and seed: as it is placed,
+/// and packed.
 pub fn alone(
     run: &Run,
     threads: usize,
@@ -332,7 +333,8 @@ pub fn alone(
         };
         let nothing_else =
             (0..run.config.traffic.len()).all(|it| it == entry || run.is_left_out(it));
-        let is_alone = nothing_else || others + run.config.jobs.len() == 1;
+        let nothing_else = nothing_else || others + run.config.jobs.len() == 1;
+        let is_alone = nothing_else && has_no_events(&run.config);
         let mean_of = |config: &Config| mean_of(config, named.warmup, threads, is_over);
         let mut apart = Apart::default();
         if !is_alone {
@@ -343,7 +345,7 @@ pub fn alone(
             let mut config = only(&run.config, named.entry);
             let seed = config.seed;
             for job in &mut config.jobs {
-                job.hosts = first.to_vec();
+                job.sit_at(first.to_vec(), &config.fabric);
                 config.traffic[entry] = TrafficSpec::Flows(job.flows(seed));
             }
             apart.packed = Some(match mean_of(&config) {
@@ -374,7 +376,14 @@ fn mean_of(
     Ok(mean(&takes))
 }
 
-/// The same run with the job of this entry, and nothing beside it.
+/// True if no link changes and no host sends PAUSE.
+fn has_no_events(config: &Config) -> bool {
+    let events = &config.events;
+    let of_links = events.links.len() + events.errors.len() + events.rates.len();
+    of_links + events.storms.len() == 0
+}
+
+/// The same run with the job of this entry, and nothing beside it: no event either.
 fn only(config: &Config, entry: u16) -> Config {
     let mut config = config.clone();
     for (at, spec) in config.traffic.iter_mut().enumerate() {
@@ -383,6 +392,11 @@ fn only(config: &Config, entry: u16) -> Config {
         }
     }
     config.following.clear();
+    config.events = Events {
+        detection: config.events.detection,
+        convergence: config.events.convergence,
+        ..Events::default()
+    };
     config.jobs.retain(|it| it.entry == entry);
     for job in &mut config.jobs {
         job.records_messages = false;

@@ -29,6 +29,7 @@ mod priorities;
 mod programs;
 mod queues;
 mod receiver_credits;
+mod servers;
 mod session;
 mod small;
 mod sonic_runs;

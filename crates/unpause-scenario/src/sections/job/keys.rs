@@ -140,7 +140,7 @@ pub(crate) struct JobKeys {
     /// how the ranks are split into groups: `{ tp = 8, dp = 4 }`; the product of the numbers is `ranks`; only `ep` divides `dp` instead. Ranks of a tensor-parallel group are consecutive
     #[key(unset = "none", idle = ("no step has a `group`", "remove it, or write group = \"dp\" in a [[job.step]]"))]
     pub(crate) parallel: Written<Parallel>,
-    /// also run the job alone, on the same hosts and under the same scheme, to measure how much other traffic slows it down, and alone on packed hosts, to measure the cost of its placement; takes the time of up to two more runs
+    /// also run the job alone and without events, on the same hosts and under the same scheme, to measure how much other traffic and failures slow it down, and alone on packed hosts, to measure the cost of its placement; takes the time of up to two more runs
     #[key(default = true)]
     pub(crate) alone: WithDefault<bool>,
     /// record each message in table `messages`
