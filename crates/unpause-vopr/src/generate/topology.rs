@@ -146,7 +146,7 @@ fn dragonfly(topology: &mut Table, dice: &mut Dice) {
     }
 }
 
-/// Servers without NVSwitches, which only one model of switches has, and which drop what is lossless elsewhere.
+/// Servers without NVSwitches, which only one model of switches has.
 fn rails(topology: &mut Table, dice: &mut Dice) {
     let tors = dice.between(1, 2) as i64;
     put(topology, "servers", dice.between(2, 3) as i64);
