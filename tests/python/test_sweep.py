@@ -21,7 +21,7 @@ from scenarios import PCN, PFC, flow, star, traffic
 from unpause import schema
 from unpause.commands import sweep as sweep_command
 from unpause.sweeps import axes, recorded
-from unpause.sweeps.grouped import Runs
+from unpause.sweeps.grouped import Runs, scenario_of
 
 SCENARIO = star(
     3,
@@ -161,6 +161,16 @@ def test_a_sweep_of_other_keys_says_what_it_replaces(
     said = capsys.readouterr().err
     assert "of the sweep of seed are replaced; its finished points are kept" in said
     assert kept <= set(points(out))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(1, "Expected '='"), ("[", "Invalid"), ("traffic = 1", "traffic is 1, not a list")],
+)
+def test_a_scenario_that_is_none_is_refused(text: Any, why: str, tmp_path: Path) -> None:
+    about = {"scenario": {"text": text}}
+    with pytest.raises(unpause.ResultError, match=rf"sweep.json: damaged: its scenario: .*{why}"):
+        scenario_of(about, tmp_path)
 
 
 #: A sweep of its own over names.

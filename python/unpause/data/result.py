@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: What a row of `port_series` is of, but its priority.
 _OF_PORT = ("run", "scheme", "time_ns", "node", "port", "peer")
 #: Types of what is read of a scenario; who runs it checks all of it.
-_SCENARIO: dict[str, Any] = {
+SCENARIO: dict[str, Any] = {
     "title": str,
     "source": (str, {}),
     "report": {"figures": [str], "claims": ([str], str)},
@@ -183,7 +183,7 @@ class Result:
             scenario = tomllib.loads(self.source)
         except (ValueError, RecursionError) as error:
             raise ResultError(f"{file}: damaged: not TOML: {error}") from error
-        misfit = shapes.misfit(scenario, _SCENARIO)
+        misfit = shapes.misfit(scenario, SCENARIO)
         if misfit:
             raise ResultError(f"{file}: damaged: no scenario: {misfit}; run the scenario again")
         return scenario

@@ -20,9 +20,9 @@ from typing import Any
 import pyarrow as pa
 
 from unpause import schema
-from unpause.data import beneath, repeated, schemes, seals
+from unpause.data import beneath, repeated, schemes, seals, shapes
 from unpause.data.files import parquet, whole
-from unpause.data.result import Result, load
+from unpause.data.result import SCENARIO, Result, load
 from unpause.errors import ResultError
 from unpause.statistics.intervals import (
     Difference,
@@ -205,9 +205,12 @@ def scenario_of(about: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     written = about.get("scenario") or {}
     title = written.get("title")
     try:
-        return tomllib.loads(written["text"]) if "text" in written else {"title": title}
-    except (TypeError, ValueError) as error:
+        scenario = tomllib.loads(f"{written['text']}") if "text" in written else {"title": title}
+    except (ValueError, RecursionError) as error:
         raise ResultError(f"{path / 'sweep.json'}: damaged: its scenario: {error}") from error
+    if misfit := shapes.misfit(scenario, SCENARIO):
+        raise ResultError(f"{path / 'sweep.json'}: damaged: its scenario: {misfit}")
+    return scenario
 
 
 def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
