@@ -1,6 +1,9 @@
-//! Fabrics with names, and files of other simulators: CDFs, topologies, flows, programs of ranks, configurations.
+//! Fabrics with names, files of other simulators (CDFs, topologies, flows, programs of ranks, configurations), and the
+//! rules that switches' configurations and scenarios share.
 
+pub mod buffers;
 pub mod cdf;
+pub mod classes;
 pub mod fabric;
 pub mod hpcc;
 pub mod hpcc_config;

@@ -7,6 +7,7 @@ use super::headroom::cable_of;
 use super::need::{Cable, Need};
 use crate::finding::{Finding, Severity, Spot};
 use crate::model::{ConfigDb, Pool, Profile, Threshold};
+use unpause_import::buffers::fewest;
 use unpause_text::count::count;
 
 /// The bytes that each port may still send after XOFF even if its peer conforms to the standard: the first of `needs`.
@@ -149,7 +150,7 @@ fn below(
         None => &it.profile.spot,
     };
     let brought = |number| senders.fill(number) + senders.late(number, late);
-    let fewest = (1..=senders.number()).find(|number| brought(*number) > most);
+    let fewest = fewest(senders.number(), most, brought);
     // What dynamic_th 7 leaves free is no limit that anybody has set.
     if fewest.is_none() && most >= senders.size - senders.size / 100 {
         return None;

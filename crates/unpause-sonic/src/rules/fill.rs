@@ -1,18 +1,11 @@
 //! How long a queue becomes before PFC stops its senders.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::model::{ConfigDb, Threshold};
+use unpause_import::buffers::{Share, fewest, fill};
 use unpause_text::count::{count, counted};
-
-/// The share that a sender's priority group may fill before it asks for PAUSE.
-#[derive(Clone, Copy, Debug)]
-enum Share {
-    /// So much times what is free.
-    Alpha(f64),
-    /// Bytes.
-    Bytes(f64),
-}
 
 /// Someone who can send to a queue, through a port of the switch.
 #[derive(Clone, Debug)]
@@ -56,7 +49,7 @@ impl Senders {
             };
             let share = match threshold.value {
                 Threshold::Dynamic(power) => Share::Alpha(f64::powi(2.0, power as i32)),
-                Threshold::Static(bytes) => Share::Bytes(bytes as f64),
+                Threshold::Static(bytes) => Share::Bytes(bytes),
             };
             let reserved = profile.size.as_ref().map_or(0, |size| size.value);
             let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -82,13 +75,9 @@ impl Senders {
             }
         }
         if let Some(it) = &mut senders {
-            let size = it.size as f64;
-            let alone = |share: &Share| match share {
-                Share::Alpha(alpha) => size * alpha / (1.0 + alpha),
-                Share::Bytes(bytes) => bytes.min(size),
-            };
-            it.shares
-                .sort_by(|a, b| alone(&b.share).total_cmp(&alone(&a.share)));
+            let size = it.size;
+            let alone = |of: &Sender| fill(size, &[of.share]);
+            it.shares.sort_by_key(|of| Reverse(alone(of)));
         }
         senders
     }
@@ -100,18 +89,9 @@ impl Senders {
 
     /// How long the queue becomes before PFC stops `number` of them, bytes.
     pub(super) fn fill(&self, number: usize) -> u64 {
-        let (mut alphas, mut bytes, mut reserved) = (0.0, 0.0, 0);
-        for it in self.shares.iter().take(number) {
-            reserved += it.reserved;
-            match it.share {
-                Share::Alpha(alpha) => alphas += alpha,
-                Share::Bytes(of) => bytes += of,
-            }
-        }
-        let size = self.size as f64;
-        let bytes = f64::min(bytes, size);
-        let shared = bytes + (size - bytes) * alphas / (1.0 + alphas);
-        shared as u64 + reserved
+        let senders = &self.shares[..number.min(self.shares.len())];
+        let shares: Vec<Share> = senders.iter().map(|it| it.share).collect();
+        fill(self.size, &shares) + senders.iter().map(|it| it.reserved).sum::<u64>()
     }
 
     /// The bytes that `number` of them still send after XOFF: those of `late` for each port, as far as there is headroom.
@@ -137,7 +117,7 @@ impl Senders {
 
     /// The fewest senders with which the queue becomes longer than `bytes`.
     pub(super) fn fewest(&self, bytes: u64) -> Option<usize> {
-        (1..=self.number()).find(|number| self.fill(*number) > bytes)
+        fewest(self.number(), bytes, |number| self.fill(number))
     }
 
     /// How [`fill`](Self::fill) is computed.
@@ -146,10 +126,7 @@ impl Senders {
         let (pool, size) = (&self.pool, count(self.size));
         let first = self.shares[0].share;
         let those = &self.shares[..number];
-        let alike = those.iter().all(|it| match (it.share, first) {
-            (Share::Alpha(a), Share::Alpha(b)) | (Share::Bytes(a), Share::Bytes(b)) => a == b,
-            _ => false,
-        });
+        let alike = those.iter().all(|it| it.share == first);
         let reserved: u64 = those.iter().map(|it| it.reserved).sum();
         let and = match reserved {
             0 => String::new(),
@@ -162,7 +139,7 @@ impl Senders {
             ),
             Share::Bytes(bytes) if alike => format!(
                 "{of}: {number} x {}{and}, no more than {size} of {pool}: {total} B",
-                count(bytes as u64)
+                count(bytes)
             ),
             _ => format!("{of}, each with its own threshold, of {size} of {pool}{and}: {total} B"),
         }

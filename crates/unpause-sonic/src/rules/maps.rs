@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Given, Severity, Spot};
 use crate::model::{ConfigDb, Map};
+use unpause_import::classes::{Mismatch, mismatches};
 
 const TO_GROUP: &str = "TC_TO_PRIORITY_GROUP_MAP";
 const TO_QUEUE: &str = "TC_TO_QUEUE_MAP";
@@ -107,42 +108,36 @@ struct Priority<'a> {
 
 impl Priority<'_> {
     fn check(&self, groups: &Map, queues: &Map, findings: &mut Vec<Finding>) {
-        let to_group = groups
+        let classes: BTreeSet<u8> = groups
             .entries
-            .iter()
-            .filter(|(_, to)| to.value == self.group);
-        let classes: BTreeSet<u8> = to_group.map(|(class, _)| *class).collect();
-        if classes.is_empty() {
-            self.unfed(groups, queues, findings);
-        }
-        for class in &classes {
-            match queues.entries.get(class) {
-                Some(to) if to.value == self.queue => {}
-                to => self.another(*class, to, groups, queues, findings),
-            }
-        }
-        // Classes that wait in the queue that is stopped, but are not of the group that asks.
-        for (class, to) in &queues.entries {
-            if to.value == self.queue && !classes.contains(class) {
-                self.stopped(*class, to, groups, findings);
+            .keys()
+            .chain(queues.entries.keys())
+            .copied()
+            .collect();
+        let entry = |map: &Map, class: u8| map.entries.get(&class).map(|to| to.value);
+        let maps = (|class| entry(groups, class), |class| entry(queues, class));
+        for fault in mismatches(classes.iter().copied(), maps, (self.group, self.queue)) {
+            match fault {
+                Mismatch::Unfed { class } => self.unfed(class, groups, findings),
+                Mismatch::Another { class } => {
+                    self.another(class, queues.entries.get(&class), groups, queues, findings);
+                }
+                Mismatch::Stopped { class } => {
+                    self.stopped(class, &queues.entries[&class], groups, findings);
+                }
             }
         }
     }
 
     /// No class comes to the group.
-    fn unfed(&self, groups: &Map, queues: &Map, findings: &mut Vec<Finding>) {
+    fn unfed(&self, class: Option<u8>, groups: &Map, findings: &mut Vec<Finding>) {
         let Self {
             priority,
             group,
             queue,
             ..
         } = self;
-        let class = queues
-            .entries
-            .iter()
-            .find(|(_, to)| to.value == *queue)
-            .map(|(class, _)| class);
-        let to = class.and_then(|class| groups.entries.get(class));
+        let to = class.and_then(|class| groups.entries.get(&class));
         let spot = to.map_or(&groups.spot, |to| &to.spot);
         let line = match (class, to) {
             (Some(class), Some(to)) => format!(
