@@ -38,7 +38,7 @@ pub use run::{
     Watch, run as run_threads, run_over, run_ranks, run_sampled, run_sequential, run_unsynchronized,
 };
 
-use config::Config;
+use config::{Config, NodeId, NodeKind};
 use results::Results;
 
 /// Runs `config` on one thread. `watch` is called now and then and may end the run.
@@ -60,6 +60,21 @@ pub fn run(
 /// The field at fault, and why.
 pub fn check(config: &Config) -> Result<(), Invalid> {
     plan::Plan::without_routes(config).map(drop)
+}
+
+/// By node the memory that its queues share if it has a shared buffer, headroom not counted; bytes. Zero of hosts.
+///
+/// # Errors
+///
+/// The field at fault, and why.
+pub fn shared_memory(config: &Config) -> Result<Vec<u64>, Invalid> {
+    let plan = plan::Plan::without_routes(config)?;
+    let nodes = config.fabric.nodes.iter().zip(0..);
+    let of_node = |(kind, node): (&NodeKind, NodeId)| match kind {
+        NodeKind::Host => 0,
+        NodeKind::Switch => switch::shared_buffer::pool_bytes(node, &plan),
+    };
+    Ok(nodes.map(of_node).collect())
 }
 
 /// How far a run has come.

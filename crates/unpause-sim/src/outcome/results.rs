@@ -133,7 +133,7 @@ pub struct FlowRecord {
     pub destination_port: u16,
 }
 
-/// A RoCE flow's wait at the end of a run, if it took far longer than its path's round trip.
+/// A flow's wait at the end of a run, if it took far longer than its path's round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// Since when.
@@ -149,6 +149,11 @@ pub enum Awaits {
     Ack,
     /// Its NIC, which sleeps as that of HPCC's simulator does when a flow beside it waits for an ACK.
     Nic,
+    /// TCP's retransmission timer, with all sent that its window allows.
+    Timer {
+        /// When it runs out.
+        due: Time,
+    },
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.

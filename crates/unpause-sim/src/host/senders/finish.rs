@@ -3,16 +3,11 @@
 use unpause_protocols::units::Time;
 
 use super::super::flow::selective::recovery;
-use super::super::flow::window::PathOf;
 use super::super::machine::Machine;
 use super::Senders;
 use crate::engine::log::{Log, SenderSample};
 use crate::outcome::results::{Awaits, Stuck};
 use crate::plan::Plan;
-
-/// Base RTTs for which a flow has to hear nothing to count as stuck: full buffers on its path add less. 12 MB of one at 100 Gb/s are
-/// 80 round trips of 12 us.
-const PATIENCE: u64 = 100;
 
 impl Senders {
     /// Samples recorded flows.
@@ -49,10 +44,6 @@ impl Senders {
                     (due.saturating_sub(timeout), Awaits::Ack)
                 })
             };
-            let stuck = stuck.filter(|&(since, _)| {
-                let path = PathOf::between(machine.id, sender.dst, sender.source_port, plan);
-                path.is_some_and(|path| now.saturating_sub(since) > path.rtt * PATIENCE)
-            });
             let stuck = stuck.map(|(since, awaits)| Stuck { since, awaits });
             let end = sender.end(stuck);
             self.record_end(slot as u32, end, log);

@@ -104,7 +104,7 @@ impl Tcp {
             .extend(open.map(|(_, receiver)| receiver.end(None)));
         let senders = self.senders.iter();
         log.senders
-            .extend(senders.filter_map(|(_, sender)| sender.end()));
+            .extend(senders.filter_map(|(_, sender)| sender.end(sender.wait())));
     }
 
     /// The sender at a slot, if it is that of the flow.

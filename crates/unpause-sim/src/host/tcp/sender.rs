@@ -15,6 +15,7 @@ use crate::config::TcpConfig;
 use crate::engine::batch::FlowStart;
 use crate::engine::log::SenderEnd;
 use crate::fabric::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
+use crate::outcome::results::{Awaits, Stuck};
 use crate::plan::{Plan, TcpPlan};
 use crate::traffic::{Connections, FlowSpec};
 
@@ -347,12 +348,26 @@ impl Sender {
         self.recovery.cwnd()
     }
 
-    /// Its failure, if it has failed.
-    pub fn end(&self) -> Option<SenderEnd> {
+    /// Its wait, if it can send nothing before an ACK or its retransmission timer.
+    pub fn wait(&self) -> Option<Stuck> {
+        let due = match self.state {
+            State::Open if !self.is_done() && self.recovery.next_start(self.size).is_none() => {
+                self.recovery.next_timer()
+            }
+            _ => return None,
+        };
+        let since = due.saturating_sub(self.recovery.rto());
+        let awaits = Awaits::Timer { due };
+        (!due.is_never()).then_some(Stuck { since, awaits })
+    }
+
+    /// Its losses, its failure if it has failed, and its wait at the end of the run.
+    pub fn end(&self, stuck: Option<Stuck>) -> Option<SenderEnd> {
         let gave_up = self.has_given_up();
-        (self.retransmitted > 0 || self.timeouts > 0 || gave_up).then_some(SenderEnd {
+        let happened = self.retransmitted > 0 || self.timeouts > 0 || gave_up;
+        (happened || stuck.is_some()).then_some(SenderEnd {
             acknowledged: None,
-            stuck: None,
+            stuck,
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,

@@ -284,7 +284,7 @@ impl Tcp {
         if let Some(delays) = &mut self.delays {
             delays.end(sender.flow);
         }
-        log.senders.extend(sender.end());
+        log.senders.extend(sender.end(None));
         let spec = sender.spec;
         if let Some(number) = sender.pooled
             && let Some(idle) = sender.idle(now)

@@ -115,7 +115,7 @@ fn control_bytes(plan: &Plan<'_>) -> u64 {
 }
 
 /// Shared memory of switch `id`, headroom not counted.
-fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
+pub fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
     let own = plan.switch_settings(id);
     let transmitters = plan.ports.transmitters_of(id);
     let classes = plan.classes.count() as u8;
