@@ -1,18 +1,15 @@
-//! Switches with a shared buffer under fixed thresholds: what their ingress ports may hold, and which settings that defeats.
+//! Switches with a shared buffer: what their ingress ports may hold, and which settings that defeats.
 
 use std::cmp::Reverse;
 
-use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Rate;
-use unpause_sim::config::{
-    Config, Link, NodeId, NodeKind, PfcThreshold, PortId, QueueMarking, SwitchModel,
-};
+use unpause_sim::config::{Config, Link, NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::run::Run;
-use crate::warnings::ecn;
 use crate::warnings::in_force::{self, Place};
+use unpause_import::buffers::{Share, fill};
 use unpause_text::count::{size, size_at_most};
 
 /// A setting to look at.
@@ -30,17 +27,23 @@ pub fn of(run: &Run) -> Vec<Said<'_>> {
     let Some(switches) = Switches::of(run) else {
         return Vec::new();
     };
-    let all = [switches.buffer(), switches.kmin(), switches.xon()];
+    let all = [switches.buffer(), switches.xon()];
     all.into_iter().flatten().collect()
 }
 
-/// The longest queue of a lossless priority under fixed thresholds, if it is known.
+/// The longest queue of a lossless priority, if it is known.
 pub fn longest_queue(run: &Run) -> Option<u64> {
-    Some(Switches::of(run)?.most_held()?.1)
+    let switches = Switches::of(run)?;
+    let each = switches.each().flat_map(|node| {
+        let priorities = switches.priorities(node);
+        let switches = &switches;
+        priorities.filter_map(move |priority| switches.most_held_of(node, priority))
+    });
+    each.max()
 }
 
 /// The switches of a run.
-struct Switches<'a> {
+pub struct Switches<'a> {
     run: &'a Run,
     config: &'a Config,
     /// By node, by port.
@@ -49,10 +52,13 @@ struct Switches<'a> {
     sends: Vec<bool>,
     /// Lossless priorities with traffic.
     used: u8,
+    /// By node the memory that queues share, where thresholds are a part of it.
+    shared: Option<Vec<u64>>,
 }
 
 impl<'a> Switches<'a> {
-    fn of(run: &'a Run) -> Option<Self> {
+    /// `None` where PFC is not of ports and priorities of a shared buffer.
+    pub fn of(run: &'a Run) -> Option<Self> {
         let config = &run.config;
         let switch = &config.switch;
         let used = switch.lossless & config.data_priorities();
@@ -61,7 +67,7 @@ impl<'a> Switches<'a> {
         // Where packets of a priority wait in other queues, or count in other groups, priorities say too little.
         let mut own = switch.overrides.iter();
         let has_maps = own.any(|it| it.to_queue.is_some() || it.to_group.is_some());
-        if used == 0 || !is_fixed || !is_shared || has_maps {
+        if used == 0 || !is_shared || has_maps {
             return None;
         }
         let mut links = vec![Vec::new(); config.fabric.nodes.len()];
@@ -75,6 +81,10 @@ impl<'a> Switches<'a> {
             links,
             sends: senders(config),
             used,
+            shared: match is_fixed {
+                true => None,
+                false => unpause_sim::shared_memory(config).ok(),
+            },
         })
     }
 
@@ -94,12 +104,12 @@ impl<'a> Switches<'a> {
     }
 
     /// By port the links of a node.
-    fn ports(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
+    pub fn ports(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
         (0..).zip(self.links[node as usize].iter().copied())
     }
 
     /// Those by which lossless data can come.
-    fn inputs(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
+    pub fn inputs(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
         self.ports(node).filter(move |(_, link)| {
             let peer = if link.a == node { link.b } else { link.a };
             self.sends[peer as usize]
@@ -142,7 +152,7 @@ impl<'a> Switches<'a> {
     }
 
     /// XOFF of all inputs of a switch, if it is the same, and what sets it.
-    fn same_xoff(&self, node: NodeId) -> Option<(u64, &'static str)> {
+    pub fn same_xoff(&self, node: NodeId) -> Option<(u64, &'static str)> {
         let mut all = self
             .priorities(node)
             .flat_map(|priority| self.xoffs(node, priority));
@@ -228,78 +238,49 @@ impl<'a> Switches<'a> {
         })
     }
 
-    /// The switch at which one priority may hold most: every input at XOFF, and its headroom full.
-    fn most_held(&self) -> Option<(NodeId, u64)> {
-        let held = |node| {
-            let of_priority = |priority| {
-                let headroom = self.headroom(node, priority, self.inputs(node));
-                self.xoffs(node, priority).sum::<u64>() + headroom.min(self.pool())
-            };
-            self.priorities(node).map(of_priority).max().unwrap_or(0)
-        };
-        let held = self.each().map(|node| (node, held(node)));
-        held.max_by_key(|(_, held)| *held)
-    }
-
-    /// Marking begins at a queue that no number of senders builds up: PAUSE holds them before.
-    fn kmin(&self) -> Option<Said<'a>> {
+    /// What each input of a switch may hold before it sends PAUSE, and what may come after that, bytes; `but` one port.
+    pub fn shares(&self, node: NodeId, priority: u8, but: Option<PortId>) -> Vec<(Share, u64)> {
         let config = self.config;
-        let all = config.data_priorities();
-        let is_lossy = |node| all & !in_force::lossless(config, node) != 0;
-        // Packets that WRED would drop are to be held by PAUSE before.
-        if self.each().any(is_lossy) || ecn::unmarked(self.run) & self.used != 0 {
-            return None;
-        }
-        let points = config
-            .scheme
-            .congestion_points
-            .iter()
-            .map(|(_, point)| point);
-        let kmins = points
-            .chain([&config.scheme.congestion_point])
-            .map(|point| match point {
-                congestion_point::Config::Red(red) => Some(red.kmin),
-                congestion_point::Config::Wred(wred) => Some(wred.kmin),
-                _ => None,
-            });
-        let of_all = kmins.min().flatten()?;
-        let overrides = config.switch.overrides.iter();
-        let own = overrides.filter_map(|it| match it.marking? {
-            QueueMarking::Curve(curve) => Some(curve.kmin),
-            QueueMarking::Off => None,
+        let share = |port: PortId, link: &Link| {
+            let at = Place {
+                node,
+                port,
+                priority,
+            };
+            if let Some((xoff, _)) = in_force::fixed(config, at) {
+                return Share::Bytes(xoff);
+            }
+            let shift = in_force::shift(config, at, link).unwrap_or_default();
+            Share::Alpha(f64::powi(2.0, -shift))
+        };
+        let inputs = self.inputs(node).filter(|(port, _)| Some(*port) != but);
+        let each = inputs.map(|(port, link)| {
+            let at = Place {
+                node,
+                port,
+                priority,
+            };
+            let late = needed_late(config, at, link);
+            (share(port, link), late)
         });
-        let kmin = own.chain([of_all]).min()?;
-        let (node, most) = self.most_held()?;
-        let xoff = self.same_xoff(node);
-        let at_xoff = xoff.map_or(String::new(), |(xoff, _)| format!(" ({})", size(xoff)));
-        (most > 0 && kmin >= most).then(|| Said {
-            kind: "unreachable-kmin",
-            message: format!(
-                "no queue reaches kmin {}: with all {} ingress ports of {} at XOFF{at_xoff} and their headroom full, it \
-                 holds {}; PAUSE comes before any mark",
-                size(kmin),
-                self.inputs(node).count(),
-                self.run.names.name(node),
-                size(most),
-            ),
-            help: match xoff {
-                Some((xoff, key)) => format!(
-                    "lower kmin below {}, what two ingress ports hold at XOFF, or raise {key}",
-                    size(2 * xoff)
-                ),
-                None => format!("lower kmin below {}, or raise XOFF there", size(most)),
-            },
-            key: match kmin == of_all {
-                true => self.kmin_key(),
-                false => Vec::new(),
-            },
-        })
+        each.collect()
     }
 
-    fn kmin_key(&self) -> Vec<&'a str> {
-        let mechanisms = &self.run.mechanisms;
-        let table = mechanisms.marking.unwrap_or(mechanisms.control);
-        vec!["scheme", &self.run.scheme, table, "kmin"]
+    /// The most that a lossless priority may hold at a switch: every input at XOFF, and its headroom full.
+    pub fn most_held_of(&self, node: NodeId, priority: u8) -> Option<u64> {
+        let headroom = self.headroom(node, priority, self.inputs(node));
+        let shares = self.shares(node, priority, None);
+        let shares: Vec<Share> = shares.into_iter().map(|(share, _)| share).collect();
+        let pool = match &self.shared {
+            None => u64::MAX >> 1,
+            Some(shared) => shared[node as usize],
+        };
+        let reserve = match self.config.switch.pfc.threshold {
+            PfcThreshold::Reserved { reserve_bytes, .. } => reserve_bytes,
+            _ => 0,
+        };
+        let held = fill(pool, &shares) + reserve * shares.len() as u64;
+        Some(held + headroom.min(self.pool()))
     }
 
     /// Between XON and the first byte that follows it, an ingress runs dry.
@@ -362,6 +343,11 @@ impl<'a> Switches<'a> {
             },
         })
     }
+}
+
+/// The bytes that still come after XOFF: what the link needs, as far as there is headroom.
+fn needed_late(config: &Config, at: Place, link: &Link) -> u64 {
+    in_force::needed(config, link).min(in_force::headroom(config, at, link))
 }
 
 /// By node the rates of its two fastest links, the second that of the first if there are two of them.

@@ -3,7 +3,7 @@
 use unpause_protocols::congestion_control::Config as Law;
 use unpause_protocols::congestion_point::Config as Marking;
 use unpause_protocols::congestion_point::wred::Params as Curve;
-use unpause_sim::traffic::Transport;
+use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::run::Run;
 
@@ -19,20 +19,44 @@ pub fn curves(run: &Run) -> impl Iterator<Item = &Curve> {
         })
 }
 
-/// Bit p set: WRED drops packets of priority p, since they are not ECN-capable: those of UDP, and of TCP whose law does not use ECN.
-pub fn unmarked(run: &Run) -> u8 {
-    if curves(run).next().is_none() {
-        return 0;
-    }
+/// Bit p set: some packets of priority p are not ECN-capable: those of UDP, and of TCP whose law does not use ECN.
+fn incapable(run: &Run) -> u8 {
+    of_entries(run, |spec, has_ecn| {
+        spec.uses(Transport::Udp) || (!has_ecn && spec.uses(Transport::Tcp))
+    })
+}
+
+/// Bit p set: some packets of priority p are ECN-capable.
+pub fn capable(run: &Run) -> u8 {
+    of_entries(run, |spec, has_ecn| {
+        spec.uses(Transport::Roce) || (has_ecn && spec.uses(Transport::Tcp))
+    })
+}
+
+/// The priorities of entries of the traffic that are `asked` for; the second argument: its TCP law uses ECN.
+fn of_entries(run: &Run, asked: impl Fn(&TrafficSpec, bool) -> bool) -> u8 {
     let config = &run.config;
     let all = (0..).zip(&config.traffic);
     let all = all.filter(|(entry, spec)| {
-        let has_no_ecn = match config.scheme.tcp_law(*entry) {
-            Law::NewReno(_) => true,
-            Law::Cubic(law) => !law.ecn,
-            _ => false,
+        let has_ecn = match config.scheme.tcp_law(*entry) {
+            Law::NewReno(_) => false,
+            Law::Cubic(law) => law.ecn,
+            _ => true,
         };
-        spec.uses(Transport::Udp) || (has_no_ecn && spec.uses(Transport::Tcp))
+        asked(spec, has_ecn)
     });
     all.fold(0, |priorities, (_, spec)| priorities | spec.priorities())
+}
+
+/// Bit p set: WRED drops packets of priority p, since they are not ECN-capable.
+pub fn unmarked(run: &Run) -> u8 {
+    match curves(run).next() {
+        Some(_) => incapable(run),
+        None => 0,
+    }
+}
+
+/// Bit p set: congestion points act on packets of priority p: they mark them, and WRED drops those that it cannot mark.
+pub fn marked(run: &Run) -> u8 {
+    capable(run) | unmarked(run)
 }

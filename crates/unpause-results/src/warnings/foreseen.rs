@@ -7,18 +7,8 @@ use crate::run::Run;
 use crate::warnings::blind_watchdog;
 use crate::warnings::buffers;
 use crate::warnings::fast_watchdog;
-use crate::warnings::{thresholds, wred};
-
-/// A setting to look at.
-#[derive(Clone)]
-pub struct Foreseen {
-    /// For programs, as in [`crate::warnings::Warning`].
-    pub kind: &'static str,
-    pub message: String,
-    pub help: String,
-    /// Path of the key in the file; the entry of an array of tables by its name.
-    pub key: Vec<String>,
-}
+pub use crate::warnings::said::Foreseen;
+use crate::warnings::{egress, maps, thresholds, unreachable, wred};
 
 /// Everything of `run`.
 pub fn of(run: &Run) -> Vec<Foreseen> {
@@ -28,6 +18,9 @@ pub fn of(run: &Run) -> Vec<Foreseen> {
     found.extend(fast_watchdog(run));
     found.extend(default_thresholds(run));
     found.extend(wred(run));
+    found.extend(unreachable::of(run));
+    found.extend(maps::of(run));
+    found.extend(egress::of(run));
     found.extend(buffers::of(run).into_iter().map(|it| Foreseen {
         kind: it.kind,
         message: it.message,
@@ -44,7 +37,7 @@ fn wred(run: &Run) -> Option<Foreseen> {
         kind: wred::KIND,
         message: why,
         help,
-        key: path(&["scheme", &run.scheme, "wred", "kmin"]),
+        key: wred::key(run),
     })
 }
 

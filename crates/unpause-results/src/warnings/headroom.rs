@@ -8,6 +8,7 @@ use unpause_sim::results::PortRecord;
 
 use crate::run::measured::Measured;
 use crate::warnings::in_force::{self, Place, crossing, needed};
+use crate::warnings::maps;
 use unpause_text::count::size;
 
 /// Why the ingress of `port` dropped packets, and what helps.
@@ -24,7 +25,7 @@ pub fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {
                 .to_owned(),
         );
     }
-    if let Some(said) = disobeyed(measured, port) {
+    if let Some(said) = by_maps(measured, port).or_else(|| disobeyed(measured, port)) {
         return said;
     }
     if config.fabric.nodes[port.node as usize] == NodeKind::Host {
@@ -42,6 +43,16 @@ pub fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {
         SwitchModel::InputQueued(_) => "raise switch.input_queued.input_buffer, or lower pfc.xoff",
     };
     (queue_full, help.to_owned())
+}
+
+/// Maps by which the PAUSE of the ingress stops another queue than the one that fills it.
+fn by_maps(measured: &Measured, port: &PortRecord) -> Option<(String, String)> {
+    let run = &measured.run;
+    let peer = run.names.peers[port.node as usize][usize::from(port.port)];
+    let mut faults = maps::between(run, port.node, peer).into_iter();
+    let own = |priority: u8| in_force::group(&run.config, port.node, priority) == port.priority;
+    let fault = faults.find(|it| it.priority == port.priority || own(it.priority))?;
+    Some((fault.message, fault.help))
 }
 
 /// Senders that PAUSE does not stop overflow any headroom.

@@ -39,9 +39,45 @@ pub fn lossless(config: &Config, node: NodeId) -> u8 {
     of_switch(config, node, |it| it.lossless).map_or(all, |own| own & all)
 }
 
+/// Path of the last override that has the setting and applies to a switch.
+pub fn path_of_override(
+    config: &Config,
+    node: NodeId,
+    has: impl Fn(&SwitchOverride) -> bool,
+) -> Vec<String> {
+    let sets = |it: &SwitchOverride| it.switches.contains(&node) && has(it);
+    let found = config.switch.overrides.iter().rposition(sets);
+    let path = found.map(|number| vec!["override".to_owned(), number.to_string()]);
+    path.unwrap_or_default()
+}
+
 /// Packet memory of a switch, if it is limited.
 pub fn buffer(config: &Config, node: NodeId) -> Option<u64> {
     of_switch(config, node, |it| it.buffer_bytes).or(config.switch.buffer_bytes)
+}
+
+/// Largest queue of a lossy priority at a switch with a shared buffer.
+pub fn lossy_queue(config: &Config, node: NodeId) -> u64 {
+    let all = config.switch.lossy_queue_bytes;
+    of_switch(config, node, |it| it.lossy_queue_bytes).unwrap_or(all)
+}
+
+/// The priority in whose egress queue packets of a priority wait.
+pub fn queue(config: &Config, node: NodeId, priority: u8) -> u8 {
+    let map = of_switch(config, node, |it| it.to_queue);
+    map.map_or(priority, |map| map[usize::from(priority)])
+}
+
+/// The priority in whose group packets of a priority count at their ingress.
+pub fn group(config: &Config, node: NodeId, priority: u8) -> u8 {
+    let map = of_switch(config, node, |it| it.to_group);
+    map.map_or(priority, |map| map[usize::from(priority)])
+}
+
+/// The priority whose egress queue a PAUSE of a priority stops.
+pub fn stopped_queue(config: &Config, node: NodeId, priority: u8) -> u8 {
+    let map = of_switch(config, node, |it| it.pfc_to_queue);
+    map.map_or(priority, |map| map[usize::from(priority)])
 }
 
 /// XOFF and XON, if they are fixed.
@@ -54,6 +90,18 @@ pub fn fixed(config: &Config, at: Place) -> Option<(u64, u64)> {
         return None;
     };
     Some(own(config, at, |it| it.fixed).unwrap_or((xoff_bytes, xon_bytes)))
+}
+
+/// The shift of XOFF at an end of `link`, if it is a share of the free buffer.
+pub fn shift(config: &Config, at: Place, link: &Link) -> Option<i32> {
+    let same = match config.switch.pfc.threshold {
+        PfcThreshold::Static { .. } => return None,
+        PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. } => shift,
+    };
+    let mut by_rate = config.switch.pfc.shifts.iter();
+    let by_rate = by_rate.find(|(rate, _)| *rate == link.rate);
+    let by_rate = by_rate.map_or(same, |(_, shift)| *shift);
+    Some(own(config, at, |it| it.shift).unwrap_or(by_rate))
 }
 
 /// Headroom at an end of `link`, with what switches add for a frame that crosses a dynamic threshold.

@@ -8,16 +8,22 @@ mod cut_off;
 mod cycles;
 mod distances;
 mod ecn;
+mod egress;
 pub mod fast_watchdog;
 mod foreseen;
 mod headroom;
 mod in_force;
+mod limits;
 mod link_failures;
 mod link_rates;
 mod loads;
 mod long_paths;
 mod lossy_links;
+mod maps;
+mod no_pause;
+mod queue_drops;
 mod reordering;
+mod said;
 mod starved;
 mod storms;
 mod stuck;
@@ -26,24 +32,22 @@ mod timeouts;
 pub mod unequal_blocks;
 mod unfinished;
 mod unfinished_jobs;
+mod unreachable;
 mod waiting;
 mod warm_up;
 mod wred;
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeId, NodeKind, SwitchModel};
 use unpause_sim::results::PortRecord;
 
 use crate::run::Run;
 use crate::run::measured::Measured;
 use crate::tables::Tables;
 use cycles::{Cycles, ring};
-use in_force::Place;
-use unpause_text::count::{counted, size, were};
+use foreseen::Foreseen;
+use unpause_text::count::counted;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +58,11 @@ pub struct Warning {
     pub scheme: String,
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
-    /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
+    /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-threshold`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
     /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`,
-    /// `other-load`, `wred-below-xoff`.
+    /// `other-load`, `wred-below-xoff`, `map-mismatch`, `egress-drops-first`, `queue-drops`.
     pub kind: String,
     /// The event.
     pub message: String,
@@ -67,6 +71,22 @@ pub struct Warning {
     /// True if it may be just what was wanted: no PAUSE where congestion control is to avoid it.
     #[serde(default)]
     pub note: bool,
+    /// Path of the key that it is about, while its place in the file is not yet part of the message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key: Vec<String>,
+}
+
+impl Warning {
+    /// Begins the message with the place of its key. `place` answers where a key of a scheme is written, as `file:line`.
+    pub fn place(&mut self, place: impl Fn(&[String], &str) -> Option<String>) {
+        let key = std::mem::take(&mut self.key);
+        if let Some(place) = Some(key)
+            .filter(|key| !key.is_empty())
+            .and_then(|key| place(&key, &self.scheme))
+        {
+            self.message = format!("{place}: {}", self.message);
+        }
+    }
 }
 
 /// Everything worth saying about these runs, of each of which that is known which [`of_run`] answers.
@@ -98,6 +118,7 @@ fn cyclic(run: &Run, cycle: &str) -> Warning {
             .into(),
         ),
         note: false,
+        key: Vec::new(),
     }
 }
 
@@ -115,6 +136,7 @@ pub fn of_seeds(parts: &[(&Run, &Tables)]) -> Vec<Warning> {
                 .into(),
         ),
         note: false,
+        key: Vec::new(),
     }
     };
     chance::same_seeds(parts).into_iter().map(of_run).collect()
@@ -139,6 +161,7 @@ pub fn of_scenario(
             message,
             help: Some(help.into()),
             note: false,
+            key: Vec::new(),
         });
         let cycle = cycles.of(run).map(|cycle| cyclic(run, &cycle));
         let of_input = run.notes.iter().map(|note| Warning {
@@ -148,21 +171,22 @@ pub fn of_scenario(
             message: note.clone(),
             help: None,
             note: false,
+            key: Vec::new(),
         });
         let foreseen = foreseen::of(run).into_iter().chain(loads::foreseen(run));
         let foreseen = foreseen.map(|it| Warning {
             run: run.index,
             scheme: run.scheme.clone(),
             kind: it.kind.into(),
-            message: match place(&it.key, &run.scheme) {
-                Some(place) => format!("{place}: {}", it.message),
-                None => it.message,
-            },
+            message: it.message,
             help: Some(it.help),
             note: is_note(it.kind),
+            key: it.key,
         });
         let new = of_input.chain(cycle).chain(of_scheme).chain(foreseen);
-        let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
+        let mut new: Vec<Warning> = new.collect();
+        new.iter_mut().for_each(|it| it.place(&place));
+        new.retain(|new| !said(new));
         warnings.extend(new);
     }
     warnings
@@ -170,7 +194,12 @@ pub fn of_scenario(
 
 /// True of kinds that may be just what was wanted.
 fn is_note(kind: &str) -> bool {
-    let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
+    let of_links = [
+        link_failures::KIND,
+        link_rates::KIND,
+        lossy_links::KIND,
+        queue_drops::LOSSY,
+    ];
     let others = [storms::KIND, thresholds::KIND, warm_up::KIND, loads::KIND];
     let of_jobs = [unequal_blocks::KIND, unfinished_jobs::SOME];
     of_links.contains(&kind) || others.contains(&kind) || of_jobs.contains(&kind)
@@ -209,7 +238,10 @@ pub fn of_run(measured: &Measured) -> Vec<Warning> {
         loads::of(measured),
     ];
     for it in others.concat() {
-        found.add(it.kind, it.message, Some(it.help));
+        if found.repeats(&it) {
+            continue;
+        }
+        found.add_at(it.kind, it.message, Some(it.help), it.key);
     }
     found.warnings
 }
@@ -221,6 +253,11 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn add(&mut self, kind: &str, message: String, help: Option<String>) {
+        self.add_at(kind, message, help, Vec::new());
+    }
+
+    /// About a key of the file.
+    fn add_at(&mut self, kind: &str, message: String, help: Option<String>, key: Vec<String>) {
         let run = &self.measured.run;
         let (run, scheme) = (run.index, run.scheme.clone());
         self.warnings.push(Warning {
@@ -230,6 +267,7 @@ impl Found<'_> {
             message,
             help,
             note: is_note(kind),
+            key,
         });
     }
 
@@ -238,11 +276,6 @@ impl Found<'_> {
         if let Some(warning) = self.warnings.last_mut() {
             warning.note = true;
         }
-    }
-
-    /// True if its priority has PFC there.
-    fn is_lossless(&self, port: &PortRecord) -> bool {
-        in_force::lossless(&self.measured.run.config, port.node) & (1 << port.priority) != 0
     }
 
     /// PFC has stopped the fabric for good.
@@ -281,31 +314,25 @@ impl Found<'_> {
                 self.add("headroom-drops", message, Some(help));
             }
         }
-        // Headroom drops count at their ingress and at the queue that they did not reach.
-        let lossless: Vec<&PortRecord> = results
-            .ports
-            .iter()
-            .filter(|port| self.is_lossless(port))
-            .collect();
-        let in_headroom: u64 = lossless
-            .iter()
-            .map(|port| port.headroom_dropped_packets)
-            .sum();
-        let dropped: u64 = lossless.iter().map(|port| port.dropped_packets).sum();
-        if let Some(elsewhere) = dropped
-            .checked_sub(in_headroom)
-            .filter(|packets| *packets > 0)
-        {
-            let packets = counted(elsewhere, "packet");
-            let message = format!(
-                "{packets} of a lossless priority {} dropped",
-                were(elsewhere)
-            );
-            let (message, help) = match wred::of(run) {
-                Some(wred) => (format!("{message}: {}", wred.why), wred.help),
-                None => (message, "see dropped_packets in table ports".to_owned()),
-            };
-            self.add("lossless-drops", message, Some(help));
+        for it in queue_drops::of(self.measured) {
+            let help = Some(it.help).filter(|help| !help.is_empty());
+            self.add_at(it.kind, it.message, help, it.key);
+        }
+    }
+
+    /// True if a warning about the outcome gives this one, about a setting, as its reason.
+    fn repeats(&self, it: &Foreseen) -> bool {
+        let has = |kind: &str| self.warnings.iter().any(|old| old.kind == kind);
+        match it.kind {
+            unreachable::KIND => self.measured.results.totals.marked_packets == 0,
+            wred::KIND => has(queue_drops::LOSSLESS),
+            maps::KIND => {
+                let is_reason = |old: &Warning| {
+                    old.kind == "headroom-drops" && old.message.contains(maps::SAYS)
+                };
+                self.warnings.iter().any(is_reason)
+            }
+            _ => false,
         }
     }
 
@@ -385,41 +412,21 @@ impl Found<'_> {
         }
     }
 
-    /// Why no PAUSE was sent.
-    fn no_pause(&self) -> String {
-        let Measured { run, results, .. } = self.measured;
-        let config = &run.config;
-        let (switch, used) = (&config.switch, config.data_priorities());
-        if switch.lossless & used == 0 {
-            return "no PAUSE was sent: no traffic has a lossless priority".to_owned();
+    /// No packet was marked, and why.
+    fn unmarked(&mut self) {
+        let (message, never) = ("no packet was marked", "never-triggered");
+        match unreachable::why_unmarked(self.measured) {
+            Some(it) => {
+                let message = format!("{message}: {}", it.message);
+                self.add_at(
+                    never,
+                    message,
+                    Some(it.help).filter(|it| !it.is_empty()),
+                    it.key,
+                );
+            }
+            None => self.add(never, message.into(), None),
         }
-        // PAUSE of NVSwitches stands for credits.
-        let is_switch = |node: NodeId| {
-            let kind = config.fabric.nodes[node as usize];
-            kind == NodeKind::Switch && !config.fabric.is_nvswitch(node)
-        };
-        let mut nodes = 0..config.fabric.nodes.len() as NodeId;
-        if !nodes.any(|node| is_switch(node) && in_force::lossless(config, node) & used != 0) {
-            return "no PAUSE was sent: overrides leave no switch with PFC for a priority of the traffic".to_owned();
-        }
-        let records = results.ports.iter();
-        let records = records.filter(|port| is_switch(port.node) && self.is_lossless(port));
-        let held = records.clone().map(|port| port.max_ingress_bytes).max();
-        let largest = size(held.unwrap_or(0));
-        let at = |port: &PortRecord| Place {
-            node: port.node,
-            port: port.port,
-            priority: port.priority,
-        };
-        let xoffs = records.filter_map(|port| Some(in_force::fixed(config, at(port))?.0));
-        // Where it differs, it is compared with no one XOFF.
-        let xoffs: BTreeSet<u64> = match &switch.model {
-            SwitchModel::Pipeline(pipeline) => BTreeSet::from([pipeline.ingress.xoff]),
-            _ => xoffs.collect(),
-        };
-        let xoff = xoffs.first().filter(|_| xoffs.len() == 1);
-        let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(*xoff)));
-        format!("no PAUSE was sent: no ingress of a switch held more than {largest}{xoff}")
     }
 
     /// Flow control or congestion control that did nothing at all.
@@ -433,12 +440,12 @@ impl Found<'_> {
             self.add(never, "nobody waited for credits".to_owned(), None);
             self.is_note();
         } else if switch.cbfc.is_none() && switch.lossless != 0 && totals.pause_frames == 0 {
-            self.add(never, self.no_pause(), None);
+            self.add(never, no_pause::why(self.measured), None);
             self.is_note();
         }
         let mechanisms = run.mechanisms;
         if mechanisms.marks && totals.marked_packets == 0 {
-            self.add(never, "no packet was marked".into(), None);
+            self.unmarked();
             // Its queues before hosts, where credits do their work, mark nothing.
             if run.config.scheme.credits.is_some() {
                 self.is_note();

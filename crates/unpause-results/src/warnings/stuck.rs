@@ -2,11 +2,12 @@
 
 use unpause_protocols::loss_recovery::Config as LossRecovery;
 use unpause_protocols::units::Time;
-use unpause_sim::results::{Awaits, FlowRecord};
+use unpause_sim::results::{Awaits, FlowRecord, Stuck};
 
 use crate::run::measured::Measured;
 use crate::warnings::cut_off::CutOff;
 use crate::warnings::timeouts;
+use unpause_text::count::counted;
 
 /// A message and what to do, for each entry of traffic with such flows.
 pub fn of(measured: &Measured) -> Vec<(String, String)> {
@@ -16,15 +17,17 @@ pub fn of(measured: &Measured) -> Vec<(String, String)> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for awaits in [Awaits::Ack, Awaits::Nic] {
+    let is_timer = |awaits: Awaits| matches!(awaits, Awaits::Timer { .. });
+    for awaits in [Awaits::Ack, Awaits::Nic, Awaits::Timer { due: Time::NEVER }] {
+        let same = |it: &Stuck| it.awaits == awaits || (is_timer(it.awaits) && is_timer(awaits));
         for (group, name) in run.names.traffic.iter().enumerate() {
-            let stuck = |flow: &FlowRecord| flow.stuck.filter(|it| it.awaits == awaits);
+            let stuck = |flow: &FlowRecord| flow.stuck.filter(same);
             let of_group = |flow: &&FlowRecord| usize::from(flow.group) == group;
             let flows = results.flows.iter().filter(of_group);
             let mut flows = flows.filter_map(|flow| Some((flow, stuck(flow)?.since)));
             if let Some((flow, since)) = flows.next() {
                 let others = flows.count();
-                found.push(told(measured, awaits, name, (flow, since), others));
+                found.push(said(measured, awaits, name, (flow, since), others));
             }
         }
     }
@@ -32,7 +35,7 @@ pub fn of(measured: &Measured) -> Vec<(String, String)> {
 }
 
 /// That `flow` of traffic `name` and this many `others` are stuck.
-fn told(
+fn said(
     measured: &Measured,
     awaits: Awaits,
     name: &str,
@@ -47,6 +50,7 @@ fn told(
         others => format!("; so have {others} others"),
     };
     let (what, how, help) = match awaits {
+        Awaits::Timer { .. } => return timer(measured, name, (flow, since), &others),
         Awaits::Ack => (
             "an ACK",
             "all that it may send has been sent",
@@ -71,12 +75,45 @@ fn told(
     (message, help)
 }
 
+/// That a TCP flow waits for its retransmission timer.
+fn timer(
+    measured: &Measured,
+    name: &str,
+    (flow, since): (&FlowRecord, Time),
+    others: &str,
+) -> (String, String) {
+    let run = &measured.run;
+    let (src, dst) = (run.names.name(flow.src), run.names.name(flow.dst));
+    let due = match flow.stuck.map(|it| it.awaits) {
+        Some(Awaits::Timer { due }) => due,
+        _ => Time::NEVER,
+    };
+    let after = match flow.timeouts {
+        0 => String::new(),
+        timeouts => format!(" after {}", counted(timeouts, "timeout")),
+    };
+    let wait = due.saturating_sub(since);
+    let message = format!(
+        "flow {} of traffic `{name}` ({src}->{dst}) has been in a TCP retransmission timeout since {since}{after}: it sends again at {due}, {wait} later{others}",
+        flow.id
+    );
+    if CutOff::new(measured).separates(flow.src, flow.dst) {
+        return (message, NO_PATH.to_owned());
+    }
+    let min = run.config.host.tcp.recovery.rto.min;
+    let help = format!(
+        "too few later segments arrived to show the loss, so only the timer does: a shorter tcp.min_rto (now {min}), or a queue that does not drop the last segments of a flow; a longer duration shows when they end"
+    );
+    (message, help)
+}
+
+const NO_PATH: &str = "no path joins its hosts at the end, because links are down: its packets arrive only when these return";
+
 /// Advice for a flow that waits for an ACK.
 fn awaits_ack(measured: &Measured, flow: &FlowRecord) -> String {
     let config = &measured.run.config;
     if CutOff::new(measured).separates(flow.src, flow.dst) {
-        return "no path joins its hosts at the end, because links are down: its packets arrive only when these return"
-            .to_owned();
+        return NO_PATH.to_owned();
     }
     let (keys, again) = (
         timeouts::with_values(config),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::NodeId;
-use unpause_sim::results::FlowRecord;
+use unpause_sim::results::{Awaits, FlowRecord};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::run::measured::Measured;
@@ -31,6 +31,11 @@ pub fn of(measured: &Measured) -> Vec<Said> {
             counts.unfinished += 1;
             counts.stopped += u64::from(stops.is_over(flow));
             counts.cut_off += u64::from(cut_off.separates(flow.src, flow.dst));
+            match flow.stuck.map(|it| it.awaits) {
+                Some(Awaits::Timer { .. }) => counts.in_timer += 1,
+                Some(Awaits::Ack) => counts.await_ack += 1,
+                _ => {}
+            }
         }
     }
     let mut said = Vec::new();
@@ -63,6 +68,10 @@ struct Counts {
     cut_off: u64,
     /// Those of them whose `stop` was before the end.
     stopped: u64,
+    /// Those of them that are in a TCP retransmission timeout.
+    in_timer: u64,
+    /// Those of them that have been waiting for an ACK for long.
+    await_ack: u64,
     gave_up: u64,
 }
 
@@ -92,8 +101,23 @@ fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) ->
             format!("{missing}; {longer}"),
         ),
     };
-    let message = format!("{unfinished} of {counted} flows of traffic `{name}` {how}");
+    let waits = [
+        (counts.in_timer, "in a TCP retransmission timeout"),
+        (counts.await_ack, "waiting for an ACK until its timeout"),
+    ];
+    let waits = waits.into_iter().filter(|(flows, _)| *flows > 0);
+    let waits = waits.map(|(flows, why)| format!("{flows} of them {} {why}", are(flows)));
+    let waits: Vec<String> = waits.collect();
+    let why = match waits.is_empty() {
+        true => String::new(),
+        false => format!(": {}", waits.join(", ")),
+    };
+    let message = format!("{unfinished} of {counted} flows of traffic `{name}` {how}{why}");
     ("unfinished-flows", message, Some(help))
+}
+
+fn are(number: u64) -> &'static str {
+    if number == 1 { "is" } else { "are" }
 }
 
 /// Whether flows would be complete in a longer run.

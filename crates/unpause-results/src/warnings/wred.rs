@@ -19,6 +19,12 @@ pub struct Drops {
     pub help: String,
 }
 
+/// Path of the key that decides it.
+pub fn key(run: &Run) -> Vec<String> {
+    let path = ["scheme", &run.scheme, "wred", "kmin"];
+    path.map(str::to_owned).to_vec()
+}
+
 /// `None` if WRED marks all lossless packets, or begins above any queue; and where overrides set one of the two.
 pub fn of(run: &Run) -> Option<Drops> {
     let switch = &run.config.switch;

@@ -71,7 +71,7 @@ fn place(root: &DeTable<'_>, path: &str) -> (Option<Range<usize>>, bool) {
     (found, false)
 }
 
-/// Where the file has the key of a path, whose entries of arrays of tables are found by their names: in `set` of
+/// Where the file has the key of a path, whose entries of arrays of tables are found by their names, or by their numbers: in `set` of
 /// the scheme, or in its own table, else the nearest table that there is.
 pub(crate) fn written_at(source: &str, path: &[String], scheme: &str) -> Option<usize> {
     let root = document::parse(source).ok()?;
@@ -101,7 +101,10 @@ pub(crate) fn written_at(source: &str, path: &[String], scheme: &str) -> Option<
             DeValue::Table(inner) => inner,
             DeValue::Array(entries) => {
                 let name = steps.next()?;
-                let entry = entries.iter().find(|it| named(it, name).is_some())?;
+                let entry = match name.parse::<usize>() {
+                    Ok(number) => entries.get(number)?,
+                    Err(_) => entries.iter().find(|it| named(it, name).is_some())?,
+                };
                 found = Some(entry.span().start);
                 entry.get_ref().as_table()?
             }

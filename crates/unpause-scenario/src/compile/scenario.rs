@@ -1,5 +1,7 @@
 //! A scenario, read and checked.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use unpause_sim::Invalid;
@@ -159,23 +161,38 @@ impl Scenario {
         self.text.error(*problem.unwrap_or_else(|problem| problem))
     }
     /// The outcome of its parts.
-    pub(crate) fn outcome(&self, parts: Vec<Part>) -> Result<Outcome, Error> {
+    pub(crate) fn outcome(&self, mut parts: Vec<Part>) -> Result<Outcome, Error> {
         let note = ScenarioNote {
             title: self.title().map(str::to_owned),
             file: self.origin().display().to_string(),
             sha256: sha256(self.source().as_bytes()),
             digest: None,
         };
+        let own = parts.iter_mut().flat_map(|part| &mut part.warnings);
+        // Runs of a sweep say the same of the same keys.
+        let known = RefCell::new(BTreeMap::new());
+        let place = |path: &[String], scheme: &str| {
+            let mut known = known.borrow_mut();
+            let asked = (path.to_vec(), scheme.to_owned());
+            known
+                .entry(asked)
+                .or_insert_with(|| self.place(path, scheme))
+                .clone()
+        };
+        own.for_each(|warning| warning.place(place));
         let source = self.source().to_owned();
         Outcome::new(note, source, self.sweep_columns(), parts)
     }
 
     /// Warnings that its reader should see before it runs.
     pub fn warnings(&self) -> Vec<Warning> {
-        warnings::of_scenario(&self.runs, |path, scheme| {
-            let at = refusal::written_at(&self.text.whole, path, scheme)?;
-            Some(self.text.place(at))
-        })
+        warnings::of_scenario(&self.runs, |path, scheme| self.place(path, scheme))
+    }
+
+    /// Where a key of a scheme is written, as `file:line`.
+    fn place(&self, path: &[String], scheme: &str) -> Option<String> {
+        let at = refusal::written_at(&self.text.whole, path, scheme)?;
+        Some(self.text.place(at))
     }
 }
 

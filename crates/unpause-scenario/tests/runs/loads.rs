@@ -104,15 +104,14 @@ fn a_load_that_differs_is_noted_before_and_after_the_run() {
     let offered = value(&outcome.tables, "offered_load");
     assert!((offered / 0.7 - 1.0).abs() > 0.05, "{offered}");
     let said = messages(&outcome);
-    let expected =
-        format!("other-load: traffic `web` brings another load than it asks for: {offered:.3}");
+    let expected = format!("traffic `web` brings another load than it asks for: {offered:.3}");
     let expected = expected.trim_end_matches('0');
-    let note = said.iter().find(|it| it.starts_with(expected));
+    let note = said.iter().find(|it| it.contains(expected));
     let note = note.unwrap_or_else(|| panic!("{expected}: {said:?}"));
     let foreseen = Scenario::parse(&source, Path::new("w.toml"))
         .unwrap()
         .warnings();
-    let message = note.strip_prefix("other-load: ").unwrap();
+    let message = note.strip_prefix("other-load: test.toml:12: ").unwrap();
     assert!(
         foreseen.iter().any(|it| it.message.ends_with(message)),
         "{foreseen:?}"

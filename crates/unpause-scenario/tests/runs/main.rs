@@ -23,6 +23,7 @@ mod link_errors;
 mod link_failures;
 mod link_rates;
 mod loads;
+mod losses;
 mod mistakes;
 mod operators;
 mod priorities;

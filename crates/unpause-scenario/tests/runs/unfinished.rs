@@ -244,6 +244,50 @@ fn a_flow_that_stops_is_not_helped_by_time() {
 fn a_job_that_starts_too_late_is_called_a_job() {
     let late = RING.replace("iterations = 4", "start = \"5ms\"");
     let said = messages(&run(&late));
-    let wanted = "late-traffic: job `J` starts at 5ms, the run ends at 3ms: it does not run";
+    let wanted =
+        "late-traffic: test.toml:2: job `J` starts at 5ms, the run ends at 3ms: it does not run";
     assert!(said.contains(&wanted.to_owned()), "{said:?}");
+}
+
+/// Eight senders lose the tails of their bursts in a queue of 150 KB; TCP repeats them 200 ms later.
+#[test]
+fn tcp_that_waits_for_its_timer_is_named_with_the_time() {
+    let source = |lossless: &str| {
+        format!(
+            "duration = \"60ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 9\nrate = \"10Gbps\"\ndelay = \"2us\"\n\
+             [tcp]\nmin_rto = \"200ms\"\ninitial_rtt = \"100us\"\n[switch]\n{lossless}\n[[scheme]]\nname = \"x\"\n\
+             congestion_control = \"newreno\"\n[[traffic]]\nname = \"reads\"\nkind = \"burst\"\nfrom = \"H1..H8\"\nto = \"H0\"\n\
+             size = \"256KB\"\ninterval = \"20ms\"\n"
+        )
+    };
+    let outcome = run(&source("lossless = []\nlossy_queue = \"150KB\""));
+    let of_kind = |kind: &str| {
+        let mut all = outcome.warnings.iter();
+        let found = all.find(|it| it.kind == kind);
+        found.map(|it| it.message.clone()).unwrap_or_default()
+    };
+    let unfinished = of_kind("unfinished-flows");
+    let (all, rest) = unfinished
+        .split_once(" of 24 flows")
+        .expect("flows are left");
+    assert_eq!(
+        rest,
+        format!(
+            " of traffic `reads` were not complete at the end: {all} of them are in a TCP retransmission timeout"
+        )
+    );
+    let stuck = of_kind("stuck-flows");
+    assert!(
+        stuck.contains("has been in a TCP retransmission timeout since "),
+        "{stuck}"
+    );
+    assert!(stuck.contains(": it sends again at 20"), "{stuck}");
+    // A no-drop class finishes all.
+    let outcome = run(&source("lossless = [3]"));
+    assert!(
+        outcome
+            .warnings
+            .iter()
+            .all(|it| it.kind != "unfinished-flows" && it.kind != "stuck-flows")
+    );
 }

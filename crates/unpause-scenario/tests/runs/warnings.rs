@@ -45,7 +45,7 @@ fn right_headroom_drops_nothing() {
         messages(&outcome),
         [
             "empty-probe: probe S0->H4 recorded nothing: no packet was sent on this port",
-            "late-traffic: traffic `late` starts at 3ms, the run ends at 2ms: no flow of it runs",
+            "late-traffic: test.toml:2: traffic `late` starts at 3ms, the run ends at 2ms: no flow of it runs",
         ]
     );
     let summary = &Summary::of(&outcome.tables)[0];
