@@ -389,3 +389,19 @@ def test_a_link_that_is_hardly_slower_is_not_why_an_incast_paused(
     sent = flow("f", senders, "H0", size="3MB")
     text = told(single_switch(5, '[pfc]\nxoff = "64KB"', PFC, sent, slower))[1]
     assert (f"S0->H0 ran at {rate[:-4]} Gb/s of its 100 Gb/s: repair the link" in text) == blamed
+
+
+def test_a_failed_link_is_to_be_repaired_and_no_congestion_control_is_advised() -> None:
+    """Without S0-S1 what it carried goes over S2, beside another flow."""
+    links = ["H0-S0", "H1-S0", "H2-S1", "H3-S2", "S0-S1", "S0-S2", "S2-S1"]
+    fabric = explicit(["H0", "H1", "H2", "H3"], ["S0", "S1", "S2"], *links)
+    flows = flow("a", "H0", "H2") + flow("b", "H1", "H3")
+    down = entry("event", at="100us", kind="down", link="S0-S1")
+    intact = scenarios.scenario(fabric, PFC, flows, probes=CAUSES)
+    source = scenarios.scenario(fabric, PFC, flows, down, probes=CAUSES)
+    _, text, tree = told(source)
+    assert str(tree.root) == "S0->S2"
+    assert text.startswith("repair S0-S1, down since 100 us: ")
+    assert "add a congestion_control" not in text
+    assert harm(source)[0] > 0
+    assert harm(intact)[0] == 0

@@ -220,6 +220,28 @@ def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "routes changed at 22us, up again at 30us" in said
 
 
+def test_losses_are_named_with_their_reason_and_what_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two senders of UDP to one, whose queue ends at 50 KB: no PAUSE, and most packets are lost."""
+    lossy = scenario(
+        {"builder": "single-switch", "hosts": 3, "rate": "100Gbps", "delay": "1us"},
+        PFC,
+        flow("t", "H1..H2", "H0", transport="udp"),
+        switch={"lossless": [], "lossy_queue": "50KB"},
+        probes=CAUSES,
+    )
+    result = unpause.run(lossy, progress=False)
+    dropped = result.runs.to_pylist()[0]["dropped_packets"]
+    result.write(tmp_path / "lossy")
+    assert explain.main([str(tmp_path / "lossy")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No PAUSE was sent." in said
+    place = f"Lost: {dropped:,} packets were dropped at S0->H0, priority 3"
+    assert f"{place}: lossy_queue 50 KB was full (longest queue 5" in said
+    assert "Could help: a congestion control with marks below the limit" in said
+
+
 ERRORS = entry("event", kind="error-rate", link="H0-S0", loss=0.2)
 
 

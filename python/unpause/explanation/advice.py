@@ -67,6 +67,7 @@ class _Adviser:
             self._slow_link,
             self.hashed.collision,
             self.hashed.idle_nic,
+            self._failed,
             self._open_loop,
             self._no_control,
             self._uncontrolled,
@@ -306,6 +307,37 @@ class _Adviser:
             f"{tree.root} ran at {rate(lowest)} of its {rate(own)}: repair the link, or take it "
             "down, so that routes avoid it if there are others"
         )
+
+    def _failed(self, tree: Tree) -> str | None:
+        """A link beside the root had failed, and its traffic filled the root."""
+        # What several hosts send to one fills its link with all other links up, too.
+        if tree.root.peer in self.hosts or tree.kind in ("nic", "switch"):
+            return None
+        began = min(start for start, _ in tree.episodes)
+        for start, links in self._outages(began, {tree.root.node, str(tree.root.peer)}):
+            return (
+                f"repair {', '.join(links[:3])}, down since {time(start)}: the traffic of failed "
+                f"links fills {tree.root}, and a congestion control only shares what is left"
+            )
+        return None
+
+    def _outages(self, at_ns: float, beside: set[str]) -> list[tuple[float, list[str]]]:
+        """The links of these nodes to switches that are down at a time, by when they failed."""
+        down: dict[tuple[str, str], float] = {}
+        for row in self.run.table("link_changes").to_pylist():
+            if row["time_ns"] > at_ns or row["change"] not in ("down", "up"):
+                continue
+            ends = tuple(sorted((row["node"], row["peer"])))
+            if self.hosts & set(ends) or not beside & set(ends):
+                continue
+            if row["change"] == "down":
+                down.setdefault(ends, row["time_ns"])
+            else:
+                down.pop(ends, None)
+        found: dict[float, list[str]] = {}
+        for (one, other), since in down.items():
+            found.setdefault(since, []).append(f"{one}-{other}")
+        return sorted(found.items())
 
     def _shaped(self, tree: Tree) -> str | None:
         """An override lets the root send less than its link carries."""

@@ -1,6 +1,6 @@
-"""What links that failed or had errors and PFC watchdogs did, in words for `unpause explain`.
+"""Losses, failed links and storms of PAUSE, in words for `unpause explain`.
 
-What `unpause run` has said of them stands in the manifest. Of a storm, `victims` adds which flows
+The words of `unpause run` are in the manifest. Of a storm, `victims` adds which flows
 waited for the node that sent PAUSE, and until when.
 """
 
@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from unpause.data.result import Result, Run
 from unpause.text import listed, plural, time
 
-#: At most this many storms of a run are described.
+#: At most this many storms, and places of losses, of a run are described.
 _MOST = 3
 
 
 def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
-    """The failures and errors of links in `run`, its storms, and which other `runs` have some.
+    """The losses and failed links of `run`, its storms, and which other `runs` have some.
 
     Without any of these `runs`, nothing is said of storms.
     """
@@ -28,21 +28,32 @@ def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
     more = (
         [f"Storms under other schemes: {listed(counted)}; --scheme shows them."] if counted else []
     )
-    return [*_of_links(result, run), *(_storms(run) if runs else ()), *more]
+    return [*_losses(result, run), *(_storms(run) if runs else ()), *more]
 
 
-_OF_LINKS = {"link-down": "Link failure", "frame-errors": "Frame errors"}
+#: Kinds of warnings about losses, and how a sentence about one begins.
+_LOSSES = {
+    "headroom-drops": "Lost",
+    "lossless-drops": "Lost",
+    "queue-drops": "Lost",
+    "link-down": "Link failure",
+    "frame-errors": "Frame errors",
+}
 
 
-def _of_links(result: Result, run: Run) -> list[str]:
-    """Losses at each link that failed or had errors, in the words of `unpause run`."""
-    return [
-        f"{_OF_LINKS[warning['kind']]}: {warning['message']}."
-        for warning in result.manifest.get("warnings", [])
-        if isinstance(warning, dict)
-        and warning.get("kind") in _OF_LINKS
-        and warning.get("run") == run.row["run"]
-    ]
+def _losses(result: Result, run: Run) -> Iterator[str]:
+    """Each loss with its reason and what helps, in the words of `unpause run`."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for warning in result.manifest.get("warnings", []):
+        if isinstance(warning, dict) and warning.get("run") == run.row["run"]:
+            found.setdefault(warning.get("kind", ""), []).append(warning)
+    for kind, begin in _LOSSES.items():
+        every = found.get(kind, [])
+        for warning in every if begin != "Lost" else every[:_MOST]:
+            helps = warning.get("help") if begin == "Lost" else None
+            yield f"{begin}: {warning['message']}." + (f" Could help: {helps}." if helps else "")
+        if begin == "Lost" and (more := len(every) - _MOST) > 0:
+            yield f"Lost: {plural(more, 'more place')}: see table ports."
 
 
 def _storms(run: Run) -> Iterator[str]:
