@@ -23,33 +23,40 @@ pub(super) fn hops(config: &Config, flows: &[FlowSpec], until: Time, steps: usiz
     let mean = known.0 / f64::max(known.1, 1.0);
     let demand = Demand::of(config, flows, &ways, until);
     let of_flow = |(flow, ways): (&FlowSpec, &Option<Vec<Way>>)| {
-        let links = ways.as_ref().map_or(mean, |ways| ways.len() as f64);
+        let acks = acks(config, flow);
         let bytes = match ways {
-            Some(ways) => demand.delivered(flow, ways),
-            None => most(config, flow, &[], until).unwrap_or(0.0),
+            Some(ways) => {
+                let (there, back) = demand.carried(flow, ways);
+                there + acks * back
+            }
+            None => most(config, flow, &[], (until, 0.0)).unwrap_or(0.0) * mean * (1.0 + acks),
         };
-        bytes * links * packets_per_byte(config, flow)
+        bytes * packets_per_byte(config, flow)
     };
     flows.iter().zip(&ways).map(of_flow).sum()
 }
 
-/// Data packets and their acknowledgements for each byte of payload.
-fn packets_per_byte(config: &Config, flow: &FlowSpec) -> f64 {
-    let acks = match flow.transport {
+/// Acknowledgements for each data packet.
+fn acks(config: &Config, flow: &FlowSpec) -> f64 {
+    match flow.transport {
         Transport::Roce => 1.0 / f64::from(config.host.ack_every.max(1)),
         Transport::Tcp => {
             let delayed = config.host.tcp.delayed_ack;
             1.0 / f64::from(delayed.map_or(1, |acks| acks.every).max(1))
         }
         Transport::Udp => 0.0,
-    };
+    }
+}
+
+/// Data packets for each byte of payload.
+fn packets_per_byte(config: &Config, flow: &FlowSpec) -> f64 {
     let whole = f64::from(payload(config, flow));
     // A flow's last packet is rarely full.
     let partial = flow.size_bytes.map_or(1.0, |size| {
         let size = (size as f64).max(1.0);
         (size / whole).ceil() * whole / size
     });
-    partial * (1.0 + acks) / whole
+    partial / whole
 }
 
 /// Payload of a full packet.
@@ -89,36 +96,71 @@ impl<'a> Demand<'a> {
         };
         for (flow, ways) in flows.iter().zip(ways) {
             let Some(ways) = ways else { continue };
-            let bytes = most(config, flow, ways, until);
-            for way in ways {
-                match bytes {
-                    Some(bytes) => demand.asked[*way as usize] += bytes,
-                    None => demand.greedy[*way as usize] += active(flow, until) / demand.seconds,
+            for link in along(config, flow, ways) {
+                match most(config, flow, ways, (until, link.there)) {
+                    Some(bytes) => demand.asked[link.way as usize] += bytes,
+                    None => {
+                        let share = crossing(flow, until, link.there) / demand.seconds;
+                        demand.greedy[link.way as usize] += share;
+                    }
                 }
             }
         }
         demand
     }
 
-    /// Bytes of payload that a flow gets across.
-    fn delivered(&self, flow: &FlowSpec, ways: &[Way]) -> f64 {
+    /// Bytes of payload of a flow that cross the links of its path, all links together; and those whose acknowledgements do.
+    fn carried(&self, flow: &FlowSpec, ways: &[Way]) -> (f64, f64) {
         let goodput = goodput(self.config, flow);
-        let carried = |way: &Way| rate(self.config, *way) * self.seconds * goodput;
-        match most(self.config, flow, ways, self.until) {
-            Some(bytes) => {
-                let share = |way: &Way| carried(way) / self.asked[*way as usize].max(1.0);
-                bytes * ways.iter().map(share).fold(1.0, f64::min)
-            }
-            None => {
-                let left = |way: &Way| {
-                    let left = carried(way) - self.asked[*way as usize];
-                    left.max(0.0) / self.greedy[*way as usize].max(1.0)
-                };
-                let left = ways.iter().map(left).fold(f64::INFINITY, f64::min);
-                left * active(flow, self.until) / self.seconds
-            }
-        }
+        let whole = |way: &Way| rate(self.config, *way) * self.seconds * goodput;
+        let share = |way: &Way| whole(way) / self.asked[*way as usize].max(1.0);
+        let left = |way: &Way| {
+            let left = whole(way) - self.asked[*way as usize];
+            left.max(0.0) / self.greedy[*way as usize].max(1.0)
+        };
+        let (share, left) = (
+            ways.iter().map(share).fold(1.0, f64::min),
+            ways.iter().map(left).fold(f64::INFINITY, f64::min),
+        );
+        let crosses = |after| match most(self.config, flow, ways, (self.until, after)) {
+            Some(bytes) => bytes * share,
+            None => left * crossing(flow, self.until, after) / self.seconds,
+        };
+        let links = along(self.config, flow, ways);
+        let sum = |after: fn(&Link) -> f64| links.iter().map(|link| crosses(after(link))).sum();
+        (sum(|link| link.there), sum(|link| link.back))
     }
+}
+
+/// A link of a path. What has not come there by the end of a run has not crossed it.
+struct Link {
+    way: Way,
+    /// Seconds that packets take from the sender to it, without queues.
+    there: f64,
+    /// Until their acknowledgements are at it.
+    back: f64,
+}
+
+/// The links of a path in order.
+fn along(config: &Config, flow: &FlowSpec, ways: &[Way]) -> Vec<Link> {
+    // Behind the first way they come from the end.
+    let (first, rest) = ways.split_at(ways.len().min(1));
+    let whole = rtt(config, flow, ways);
+    let mut there = 0.0;
+    let mut path = Vec::with_capacity(ways.len());
+    for way in first.iter().chain(rest.iter().rev()) {
+        if path.len() == 1 {
+            there += extra_delay(config, flow) / 2.0;
+        }
+        let delay = seconds(config.fabric.links[(way / 2) as usize].delay);
+        path.push(Link {
+            way: *way,
+            there,
+            back: whole - there - delay,
+        });
+        there += delay;
+    }
+    path
 }
 
 /// Bytes a second of a way.
@@ -136,12 +178,25 @@ pub(super) fn active(flow: &FlowSpec, until: Time) -> f64 {
     seconds(flow.stop.min(until).saturating_sub(flow.start))
 }
 
-/// The most that a flow alone gets across; none if only links limit it.
-fn most(config: &Config, flow: &FlowSpec, ways: &[Way], until: Time) -> Option<f64> {
+/// Seconds in which what a flow sends until then crosses a link that is so many seconds away from the sender.
+fn crossing(flow: &FlowSpec, until: Time, before: f64) -> f64 {
+    let end = seconds(flow.stop).min(seconds(until) - before);
+    (end - seconds(flow.start)).max(0.0)
+}
+
+/// The most that a flow alone gets across a link until a time, which is so many seconds away from the sender; none if only
+/// links limit it.
+fn most(
+    config: &Config,
+    flow: &FlowSpec,
+    ways: &[Way],
+    (until, before): (Time, f64),
+) -> Option<f64> {
+    let time = crossing(flow, until, before);
     let rates = [flow.rate_limit, flow.offered].into_iter().flatten();
     let limit = rates.min().map(|rate: Rate| rate.as_bps() as f64 / 8.0);
     let Some(size) = flow.size_bytes.map(|size| size as f64) else {
-        return limit.map(|limit| limit * active(flow, until));
+        return limit.map(|limit| limit * time);
     };
     let line = ways
         .iter()
@@ -149,7 +204,6 @@ fn most(config: &Config, flow: &FlowSpec, ways: &[Way], until: Time) -> Option<f
         .fold(f64::INFINITY, f64::min);
     let line = line.min(limit.unwrap_or(f64::INFINITY)) * goodput(config, flow);
     let rtt = rtt(config, flow, ways);
-    let time = (active(flow, until) - rtt / 2.0).max(0.0);
     let in_time = match flow.transport {
         Transport::Roce | Transport::Udp => line * time,
         Transport::Tcp => {
@@ -168,13 +222,17 @@ fn rtt(config: &Config, flow: &FlowSpec, ways: &[Way]) -> f64 {
         .iter()
         .map(|way| &config.fabric.links[(way / 2) as usize]);
     let there: f64 = links.map(|link| seconds(link.delay)).sum();
-    let extra = match flow.extra_delay {
+    2.0 * there + extra_delay(config, flow)
+}
+
+/// What hosts add to the RTT of a flow, in seconds.
+fn extra_delay(config: &Config, flow: &FlowSpec) -> f64 {
+    match flow.extra_delay {
         ExtraDelay::Fixed(time) => seconds(time),
         // The middle, about.
         ExtraDelay::Drawn(which) => {
             let delays = config.host.extra_delays.get(usize::from(which));
             delays.map_or(0.0, |delays| seconds(delays.longest()) / 2.0)
         }
-    };
-    2.0 * there + extra
+    }
 }

@@ -1,5 +1,7 @@
 //! Estimated against measured costs of runs.
 
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt64Type;
 use unpause_scenario::{Cost, Effort, NoProgress, Options, Scenario, costs, execute};
 
 use crate::small::parsed;
@@ -121,4 +123,36 @@ fn polls_of_watchdogs_take_time() {
     // 10 million polls of a switch with three ports and two classes, 17 ns each.
     let more = with("1ns") - with("1ms");
     assert!((more - 0.17).abs() < 1e-3, "{more}");
+}
+
+/// Packets in flight at the end have crossed the links behind them only.
+#[test]
+fn a_path_longer_than_the_run_is_crossed_in_part() {
+    for delay in ["1us", "700us", "10ms"] {
+        let text = format!(
+            r#"
+            duration = "1ms"
+            [topology]
+            builder = "single-switch"
+            hosts = 3
+            rate = "100Gbps"
+            delay = "{delay}"
+            [[scheme]]
+            name = "PFC"
+            [[traffic]]
+            name = "two"
+            kind = "burst"
+            from = "H1..H2"
+            to = "H0"
+            size = "1GB"
+            "#
+        );
+        let scenario = parsed(&text);
+        let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+        let hops = &outcome.tables.runs["packet_hops"];
+        let hops = hops.as_primitive::<UInt64Type>().value(0);
+        assert!(hops > 20_000, "{delay}: {hops}");
+        let untried = expected(&scenario, Effort::Counted(0)).packet_hops;
+        assert_about(delay, untried, hops as f64);
+    }
 }
