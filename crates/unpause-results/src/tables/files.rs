@@ -91,19 +91,28 @@ mod parquet_file {
     use crate::machine;
     use unpause_text::error::Error;
 
+    /// Tables with fewer rows are written uncompressed: a compressor takes some 200 KB for each column, which is more than
+    /// such a column holds.
+    const WORTH_COMPRESSING: usize = 256;
     /// Rows of one piece of memory.
     const MOST_AT_ONCE: usize = 1 << 20;
 
     /// The same bytes for the same table, whenever and wherever.
     pub fn encode(table: &RecordBatch) -> Result<Vec<u8>> {
-        let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties()?))?;
+        let properties = properties(table.num_rows() >= WORTH_COMPRESSING)?;
+        let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties))?;
         writer.write(table)?;
         writer.into_inner()
     }
 
-    fn properties() -> Result<WriterProperties> {
+    fn properties(is_compressed: bool) -> Result<WriterProperties> {
+        let compression = if is_compressed {
+            Compression::ZSTD(ZstdLevel::try_new(3)?)
+        } else {
+            Compression::UNCOMPRESSED
+        };
         Ok(WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_compression(compression)
             .set_created_by(concat!("unpause ", env!("CARGO_PKG_VERSION")).to_owned())
             .build())
     }
@@ -119,7 +128,7 @@ mod parquet_file {
         pub fn create(path: &Path, schema: SchemaRef) -> std::result::Result<Self, Error> {
             let made = || {
                 let file = File::create(path)?;
-                ArrowWriter::try_new(file, schema, Some(properties()?))
+                ArrowWriter::try_new(file, schema, Some(properties(true)?))
             };
             Ok(Self {
                 inner: made().map_err(|error| failed("write", path, error))?,
