@@ -302,10 +302,10 @@ impl Outputs {
     }
 }
 
-/// Bit c set: each packet of class c is looked at.
+/// Bit c set: each packet of class c is looked at. If causes are recorded, it may be one whose delays are.
 fn looked_at(overrides: &Overrides<'_>, plan: &Plan<'_>) -> u8 {
     match plan.config.switch.cbfc {
-        _ if overrides.differ_within() => u8::MAX,
+        _ if overrides.differ_within() || plan.config.probes.causes => u8::MAX,
         Some(_) => plan.classes.lossless,
         None => 0,
     }

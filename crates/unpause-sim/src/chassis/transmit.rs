@@ -106,6 +106,9 @@ impl<M: Model> Chassis<M> {
                 return M::refused(self, now, packet, way, window);
             }
         }
+        if packet.trace_number().is_some() {
+            self.note_join(now, packet, way);
+        }
         self.admitted(now, packet, flags, way, window);
         if let Some(message) = feedback {
             self.notify(now, packet, message, way, window);
@@ -140,11 +143,6 @@ impl<M: Model> Chassis<M> {
                 self.ask_and_leave(now, packet, flags, way, window)
             };
         }
-        if packet.trace_number().is_some() {
-            self.note_join(now, packet, index);
-        }
-        let queue = &mut self.outputs.queues[index];
-        let port = &mut self.outputs.ports[to as usize];
         queue.keep(now, packet, from, flags);
         port.wait(now, class, to, &mut self.outputs.ready);
         if !self.outputs.schedulers.is_empty() {
@@ -152,16 +150,19 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// A packet whose delays are recorded is about to join egress queue `index`.
+    /// A packet whose delays are recorded is about to join its egress queue, unless it leaves at once.
     #[cold]
     #[inline(never)]
-    fn note_join(&mut self, now: Time, packet: &Packet, index: usize) {
+    fn note_join(&mut self, now: Time, packet: &Packet, way: Way) {
         let Some(causes) = &mut self.causes else {
             return;
         };
+        if self.outputs.ports[usize::from(way.to)].sends_at_once(now, way.class) {
+            return;
+        }
+        let index = self.outputs.index(way.to, way.class);
         let paused = self.outputs.egress[index].pause.total(now);
-        let (port, _) = self.outputs.place(index);
-        let at = (self.id, port);
+        let at = (self.id, way.to);
         let queue = &self.outputs.queues[index].packets;
         causes.on_join(now, packet, (index, queue), (at, paused));
     }
@@ -191,14 +192,6 @@ impl<M: Model> Chassis<M> {
         let index = first + class as usize;
         let queue = &mut self.outputs.queues[index];
         let packet = queue.packets.pop();
-        if let Some(number) = packet.trace_number() {
-            let egress = &self.outputs.egress[index];
-            let paused = egress.pause.total(now);
-            if let Some(causes) = &mut self.causes {
-                causes.on_leave(now, (packet.flow, number), paused, window.log);
-            }
-        }
-        let queue = &mut self.outputs.queues[index];
         queue.bytes -= u64::from(packet.bytes);
         let more = !queue.packets.is_empty();
         port.end.backlog &= !(u8::from(!more) << class);
@@ -217,6 +210,10 @@ impl<M: Model> Chassis<M> {
         let mut flags = 0;
         if !queue.lets_leave() {
             let (egress, rng) = (&mut self.outputs.egress[index], &mut self.rng);
+            if let (Some(number), Some(causes)) = (packet.trace_number(), &mut self.causes) {
+                let paused = egress.pause.total(now);
+                causes.on_leave(now, (packet.flow, number), paused, window.log);
+            }
             match egress.on_leave(now, &packet, queue.state(0), rng) {
                 Ok(marks) if self.outputs.looks_at_leaving => {
                     if self.outputs.has_link_credits {

@@ -20,14 +20,14 @@ impl Senders {
         }
     }
 
-    /// Puts a packet of the flow in `slot` onto the wire, with `more` to send after it. Notes where the time since the last one went, and
-    /// traces a packet that may turn out to end its flow.
+    /// Puts a packet of the flow in `slot` onto the wire, and gives the flow its next turn if it has `more` to send. Notes where the
+    /// time since the last one went, and traces a packet that may turn out to end its flow.
     #[cold]
     #[inline(never)]
     pub(super) fn send_noted(
         &mut self,
         (now, slot): (Time, u32),
-        packet: &mut Packet,
+        mut packet: Packet,
         more: bool,
         machine: &mut Machine,
         window: &mut Window<'_, '_>,
@@ -42,18 +42,25 @@ impl Senders {
         let again = delays.before_send(now, (flow, sender.retransmitted), pauses);
         let has_left = sender.has_left();
         if !more && !has_left || again && self.selective.is_some() {
-            let bytes = window.ports.wire_bytes(packet) as u32;
+            let bytes = window.ports.wire_bytes(&packet) as u32;
             if let Some(departure) = delays.departure(now, flow, (bytes, again)) {
                 packet.trace(departure.number);
                 window.log.delays.departures.push(departure);
             }
         }
-        nic.transmit(now, class, packet, window);
+        nic.transmit(now, class, &packet, window);
         let after = After {
             again,
             has_packet: more,
             has_left,
         };
         delays.after_send(flow, nic.end.busy_until, sender.next_start, after);
+        if more && self.selective.is_some() {
+            self.enqueue_next(now, slot, machine, window.plan);
+        } else if more {
+            nic.enqueue(&mut self.flows[slot as usize], slot);
+        } else {
+            self.end_datagrams(now, slot, machine, window.log);
+        }
     }
 }

@@ -306,11 +306,10 @@ impl Senders {
         arm(&mut machine.timers, sender, slot);
         window.log.counts.data_packets += 1;
         if self.delays.is_some() {
-            self.send_noted((now, slot), &mut packet, more, machine, window);
-        } else {
-            machine.nics.nic_mut().transmit(now, class, &packet, window);
+            return self.send_noted((now, slot), packet, more, machine, window);
         }
         let nic = machine.nics.nic_mut();
+        nic.transmit(now, class, &packet, window);
         if more && self.selective.is_some() {
             self.enqueue_next(now, slot, machine, plan);
         } else if more {
