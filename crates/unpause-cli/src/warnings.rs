@@ -170,6 +170,7 @@ mod tests {
             message: message.into(),
             help: None,
             note: kind == "never-triggered",
+            key: Vec::new(),
         }
     }
 
