@@ -6,8 +6,32 @@ use unpause_sim::traffic::{ExtraDelay, FlowSpec, Transport};
 
 use super::paths::{Paths, Way};
 
-/// Packets times links of `flows`, all that start until `until`.
-pub(super) fn hops(config: &Config, flows: &[FlowSpec], until: Time, steps: usize) -> f64 {
+/// Flows that ask for the links, until some time.
+pub(super) struct Asked<'a> {
+    /// Those that were read.
+    pub flows: &'a [FlowSpec],
+    /// How many flows each of them stands for.
+    pub weight: f64,
+    /// Whatever moves later is not counted.
+    pub until: Time,
+    /// The part of the links' rates that the run was seen to use: 1 where nothing is known.
+    pub pace: f64,
+}
+
+/// What flows send, and what is held for them at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sent {
+    /// Packets times links of all of them.
+    pub hops: f64,
+    /// Flows at work at the same time, at most.
+    pub live: f64,
+    /// Packets of those on wires and in queues.
+    pub in_flight: f64,
+}
+
+/// The packets of all the flows.
+pub(super) fn sent(config: &Config, asked: &Asked<'_>, steps: usize) -> Sent {
+    let flows = asked.flows;
     let mut paths = Paths::new(&config.fabric, steps);
     let mut known = (0.0, 0.0);
     let ways: Vec<Option<Vec<Way>>> = flows
@@ -21,7 +45,7 @@ pub(super) fn hops(config: &Config, flows: &[FlowSpec], until: Time, steps: usiz
         })
         .collect();
     let mean = known.0 / f64::max(known.1, 1.0);
-    let demand = Demand::of(config, flows, &ways, until);
+    let demand = Demand::of(config, asked, &ways);
     let of_flow = |(flow, ways): (&FlowSpec, &Option<Vec<Way>>)| {
         let acks = acks(config, flow);
         let bytes = match ways {
@@ -29,11 +53,15 @@ pub(super) fn hops(config: &Config, flows: &[FlowSpec], until: Time, steps: usiz
                 let (there, back) = demand.carried(flow, ways);
                 there + acks * back
             }
-            None => most(config, flow, &[], (until, 0.0)).unwrap_or(0.0) * mean * (1.0 + acks),
+            None => demand.most(flow, &[], 0.0).unwrap_or(0.0) * mean * (1.0 + acks),
         };
         bytes * packets_per_byte(config, flow)
     };
-    flows.iter().zip(&ways).map(of_flow).sum()
+    let hops = asked.weight * flows.iter().zip(&ways).map(of_flow).sum::<f64>();
+    Sent {
+        hops,
+        ..demand.held(asked, &ways)
+    }
 }
 
 /// Acknowledgements for each data packet.
@@ -77,6 +105,7 @@ fn goodput(config: &Config, flow: &FlowSpec) -> f64 {
 struct Demand<'a> {
     config: &'a Config,
     until: Time,
+    pace: f64,
     seconds: f64,
     /// Bytes of flows that ask for this many.
     asked: Vec<f64>,
@@ -85,23 +114,25 @@ struct Demand<'a> {
 }
 
 impl<'a> Demand<'a> {
-    fn of(config: &'a Config, flows: &[FlowSpec], ways: &[Option<Vec<Way>>], until: Time) -> Self {
-        let first = flows.iter().map(|flow| flow.start).min();
+    fn of(config: &'a Config, asked: &Asked<'_>, ways: &[Option<Vec<Way>>]) -> Self {
+        let until = asked.until;
+        let first = asked.flows.iter().map(|flow| flow.start).min();
         let mut demand = Self {
             config,
             until,
+            pace: asked.pace,
             seconds: seconds(until.saturating_sub(first.unwrap_or_default())).max(1e-12),
             asked: vec![0.0; 2 * config.fabric.links.len()],
             greedy: vec![0.0; 2 * config.fabric.links.len()],
         };
-        for (flow, ways) in flows.iter().zip(ways) {
+        for (flow, ways) in asked.flows.iter().zip(ways) {
             let Some(ways) = ways else { continue };
             for link in along(config, flow, ways) {
-                match most(config, flow, ways, (until, link.there)) {
-                    Some(bytes) => demand.asked[link.way as usize] += bytes,
+                match demand.most(flow, ways, link.there) {
+                    Some(bytes) => demand.asked[link.way as usize] += asked.weight * bytes,
                     None => {
                         let share = crossing(flow, until, link.there) / demand.seconds;
-                        demand.greedy[link.way as usize] += share;
+                        demand.greedy[link.way as usize] += asked.weight * share;
                     }
                 }
             }
@@ -112,7 +143,7 @@ impl<'a> Demand<'a> {
     /// Bytes of payload of a flow that cross the links of its path, all links together; and those whose acknowledgements do.
     fn carried(&self, flow: &FlowSpec, ways: &[Way]) -> (f64, f64) {
         let goodput = goodput(self.config, flow);
-        let whole = |way: &Way| rate(self.config, *way) * self.seconds * goodput;
+        let whole = |way: &Way| self.rate(*way) * self.seconds * goodput;
         let share = |way: &Way| whole(way) / self.asked[*way as usize].max(1.0);
         let left = |way: &Way| {
             let left = whole(way) - self.asked[*way as usize];
@@ -122,13 +153,91 @@ impl<'a> Demand<'a> {
             ways.iter().map(share).fold(1.0, f64::min),
             ways.iter().map(left).fold(f64::INFINITY, f64::min),
         );
-        let crosses = |after| match most(self.config, flow, ways, (self.until, after)) {
+        let crosses = |after| match self.most(flow, ways, after) {
             Some(bytes) => bytes * share,
             None => left * crossing(flow, self.until, after) / self.seconds,
         };
         let links = along(self.config, flow, ways);
         let sum = |after: fn(&Link) -> f64| links.iter().map(|link| crosses(after(link))).sum();
         (sum(|link| link.there), sum(|link| link.back))
+    }
+
+    /// Bytes a second of a way that are used.
+    fn rate(&self, way: Way) -> f64 {
+        let link = &self.config.fabric.links[(way / 2) as usize];
+        link.rate.as_bps() as f64 / 8.0 * self.pace
+    }
+
+    /// The most that a flow alone gets across a link that is so many seconds away from the sender; none if only links limit it.
+    fn most(&self, flow: &FlowSpec, ways: &[Way], before: f64) -> Option<f64> {
+        let config = self.config;
+        let time = crossing(flow, self.until, before);
+        let rates = [flow.rate_limit, flow.offered].into_iter().flatten();
+        let limit = rates.min().map(|rate: Rate| rate.as_bps() as f64 / 8.0);
+        let Some(size) = flow.size_bytes.map(|size| size as f64) else {
+            return limit.map(|limit| limit * time);
+        };
+        let line = self.line(ways).min(limit.unwrap_or(f64::INFINITY)) * goodput(config, flow);
+        let rtt = rtt(config, flow, ways);
+        let in_time = match flow.transport {
+            Transport::Roce | Transport::Udp => line * time,
+            Transport::Tcp => {
+                // Its window doubles every RTT until it fills the link.
+                let window = config.host.tcp.recovery.initial_window * payload(config, flow);
+                let window = f64::from(window);
+                let rounds = (time / rtt.max(1e-9)).min(60.0);
+                (window * (rounds.exp2() - 1.0) + window).min(line * time)
+            }
+        };
+        Some(size.min(in_time))
+    }
+
+    /// Bytes a second of the slowest way.
+    fn line(&self, ways: &[Way]) -> f64 {
+        let rates = ways.iter().map(|way| self.rate(*way));
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The most flows that are at work at once, and their packets, if each gets its share of the links.
+    fn held(&self, asked: &Asked<'_>, ways: &[Option<Vec<Way>>]) -> Sent {
+        let mut changes: Vec<(f64, f64, f64)> = Vec::with_capacity(2 * ways.len());
+        for (flow, ways) in asked.flows.iter().zip(ways) {
+            let ways = ways.as_deref().unwrap_or_default();
+            let line = self.line(ways);
+            let round = rtt(self.config, flow, ways);
+            let size = flow.size_bytes.map_or(f64::INFINITY, |size| size as f64);
+            let share = |way: &Way| {
+                line * self.seconds / self.asked[*way as usize].max(line * self.seconds)
+            };
+            let share = ways.iter().map(share).fold(1.0, f64::min);
+            // A round trip is on the wires, and half as much in queues.
+            let bytes = size.min(1.5 * line * round);
+            let packets = if ways.is_empty() {
+                1.0
+            } else {
+                bytes / f64::from(payload(self.config, flow))
+            };
+            let start = seconds(flow.start);
+            changes.push((start, 1.0, packets));
+            changes.push((start + size / (line * share) + round, -1.0, -packets));
+        }
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let (mut now, mut most) = (Sent::default(), Sent::default());
+        for (_, flows, packets) in changes {
+            now.live += flows;
+            now.in_flight += packets;
+            most.live = most.live.max(now.live);
+            most.in_flight = most.in_flight.max(now.in_flight);
+        }
+        // Those that were not read are at work, too, if all begin at once; else later.
+        let starts = asked.flows.iter().map(|flow| flow.start);
+        let at_once = starts.clone().min() == starts.max();
+        let weight = if at_once { asked.weight } else { 1.0 };
+        Sent {
+            live: most.live * weight,
+            in_flight: most.in_flight * weight,
+            hops: 0.0,
+        }
     }
 }
 
@@ -163,12 +272,6 @@ fn along(config: &Config, flow: &FlowSpec, ways: &[Way]) -> Vec<Link> {
     path
 }
 
-/// Bytes a second of a way.
-fn rate(config: &Config, way: Way) -> f64 {
-    let link = &config.fabric.links[(way / 2) as usize];
-    link.rate.as_bps() as f64 / 8.0
-}
-
 fn seconds(time: Time) -> f64 {
     time.as_secs_f64()
 }
@@ -182,38 +285,6 @@ pub(super) fn active(flow: &FlowSpec, until: Time) -> f64 {
 fn crossing(flow: &FlowSpec, until: Time, before: f64) -> f64 {
     let end = seconds(flow.stop).min(seconds(until) - before);
     (end - seconds(flow.start)).max(0.0)
-}
-
-/// The most that a flow alone gets across a link until a time, which is so many seconds away from the sender; none if only
-/// links limit it.
-fn most(
-    config: &Config,
-    flow: &FlowSpec,
-    ways: &[Way],
-    (until, before): (Time, f64),
-) -> Option<f64> {
-    let time = crossing(flow, until, before);
-    let rates = [flow.rate_limit, flow.offered].into_iter().flatten();
-    let limit = rates.min().map(|rate: Rate| rate.as_bps() as f64 / 8.0);
-    let Some(size) = flow.size_bytes.map(|size| size as f64) else {
-        return limit.map(|limit| limit * time);
-    };
-    let line = ways
-        .iter()
-        .map(|way| rate(config, *way))
-        .fold(f64::INFINITY, f64::min);
-    let line = line.min(limit.unwrap_or(f64::INFINITY)) * goodput(config, flow);
-    let rtt = rtt(config, flow, ways);
-    let in_time = match flow.transport {
-        Transport::Roce | Transport::Udp => line * time,
-        Transport::Tcp => {
-            // Its window doubles every RTT until it fills the link.
-            let window = f64::from(config.host.tcp.recovery.initial_window * payload(config, flow));
-            let rounds = (time / rtt.max(1e-9)).min(60.0);
-            (window * (rounds.exp2() - 1.0) + window).min(line * time)
-        }
-    };
-    Some(size.min(in_time))
 }
 
 /// Round-trip time of a flow without queues, in seconds.

@@ -7,15 +7,13 @@ mod pilot;
 mod trial;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rayon::prelude::*;
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::{FlowSpec, Traffic};
 
-use self::demand::{active, hops};
-use self::pilot::Most;
+use self::demand::{Asked, Sent, active, sent};
 pub use self::pilot::{Beginning, beginning};
 use self::trial::{Grown, Rows, Trial};
 use crate::run::Run;
@@ -42,10 +40,12 @@ const WORTH_TRYING: u64 = 20_000_000;
 const WORTH_COUNTING: u64 = 1_000_000;
 
 /// Memory at the peak, measured by `make bench-cost`: of the program without a run, of a node with its ports and queues, and
-/// for each flow, row of a table or packet in a file of HPCC's.
+/// for each flow, flow at work, packet on a wire or in a queue, row of a table or packet in a file of HPCC's.
 const PROGRAM_BYTES: u64 = 45_000_000;
 const NODE_BYTES: u64 = 4_000;
 const FLOW_BYTES: u64 = 400;
+const LIVE_BYTES: u64 = 3_500;
+const HELD_BYTES: u64 = 130;
 const PACKET_BYTES: u64 = 320;
 const TRACED_BYTES: u64 = 350;
 const CAUSE_BYTES: u64 = 480;
@@ -64,19 +64,32 @@ pub const STREAMED: u64 = 1 << 21;
 /// Memory of that.
 const STREAM_BYTES: u64 = 100_000_000;
 
-/// How much is tried to know what runs take.
+/// How much is tried to know what runs take. The limit is a number of packet-hops: all but [`Cost::core_s`] is the same on
+/// every machine, however busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// A tenth of a second, and nothing of runs that are soon over: they begin at once.
+    /// About a fifth of a second of work, and nothing of runs that are soon over: they begin at once.
     Quick,
-    /// The same, but only of runs that record packets or causes, whose memory and disk are not known otherwise; the time is
+    /// Less, and only of runs that record packets or causes, whose memory and disk are not known otherwise; the time is
     /// then not known well.
     Memory,
-    /// Two seconds, if the runs take as long.
+    /// About two seconds of work, if the runs take as long.
     Thorough,
-    /// As [`Effort::Quick`], but up to this many packet-hops of all runs together instead of a time: all but
-    /// [`Cost::core_s`] is then the same on every machine, however busy.
+    /// As [`Effort::Quick`], but up to this many packet-hops of all runs together.
     Counted(u64),
+}
+
+impl Effort {
+    /// Packet-hops to try of runs with this many; `records`: runs record packets or causes, whose number grows with them.
+    fn most(self, hops: u64, records: bool) -> Option<u64> {
+        let is_worth = records && hops >= WORTH_COUNTING;
+        match self {
+            Self::Thorough => Some(20_000_000),
+            Self::Counted(most) => (hops >= WORTH_TRYING || is_worth).then_some(most),
+            Self::Quick if hops >= WORTH_TRYING => Some(2_000_000),
+            Self::Quick | Self::Memory => is_worth.then_some(600_000),
+        }
+    }
 }
 
 /// The expected cost of a run.
@@ -104,87 +117,129 @@ pub struct Cost {
 
 /// The expected costs of `runs`.
 pub fn of(runs: &[Run], effort: Effort) -> Vec<Cost> {
-    let counted: Vec<Cost> = runs
-        .par_iter()
-        .map(|run| Cost::counted(run, runs.len()))
-        .collect();
-    let hops: u64 = counted.iter().map(|cost| cost.packet_hops).sum();
-    let grows = |run: &Run| run.config.probes.causes || !run.config.probes.packets.is_empty();
-    let is_worth = hops >= WORTH_COUNTING && runs.iter().any(grows);
-    let most = match effort {
-        Effort::Thorough => Some(Most::Time(Duration::from_secs(2))),
-        Effort::Counted(most) => (hops >= WORTH_TRYING || is_worth).then_some(Most::Hops(most)),
-        Effort::Quick if hops >= WORTH_TRYING => Some(Most::Time(Duration::from_millis(200))),
-        Effort::Quick | Effort::Memory => is_worth.then_some(Most::Time(Duration::from_millis(60))),
-    };
-    let counted_until = |index: usize, until| hops_until(&runs[index].config, until);
-    let trials = match most {
+    let of_run = |run| Counted::of(run, runs.len());
+    let counted: Vec<Counted> = runs.par_iter().map(of_run).collect();
+    let hops: f64 = counted.iter().map(|run| run.sent.hops).sum();
+    let records = |run: &Run| run.config.probes.causes || !run.config.probes.packets.is_empty();
+    let trials = match effort.most(hops as u64, runs.iter().any(records)) {
         None => vec![None; runs.len()],
-        Some(most) => trial::trials(runs, &counted_until, most),
+        Some(most) => {
+            let until = |index: usize, until| counted[index].hops(until, 1.0);
+            trial::trials(runs, &until, most)
+        }
     };
-    let all = runs.iter().zip(counted).zip(trials);
-    all.map(|((run, cost), trial)| match trial {
-        Some(trial) => cost.tried(&run.config, &trial),
-        None => cost.untried(&run.config),
+    let all = counted.into_iter().zip(trials);
+    all.map(|(counted, trial)| match trial {
+        Some(trial) => counted.tried(&trial),
+        None => counted.untried(),
     })
     .collect()
 }
 
-impl Cost {
-    /// Flows, packets and samples of a run, which is one of this many.
-    fn counted(run: &Run, runs: usize) -> Self {
-        let share = |(all, least, most): (usize, usize, usize)| (all / runs).clamp(least, most);
+/// What is counted of a run before anything of it is tried.
+struct Counted<'a> {
+    config: &'a Config,
+    /// The number of runs that share the time to count.
+    runs: usize,
+    flows: u64,
+    sent: Sent,
+    flow_samples: u64,
+}
+
+impl<'a> Counted<'a> {
+    fn of(run: &'a Run, runs: usize) -> Self {
         let config = &run.config;
-        let (read, rest) = flows(config, share(FLOWS_READ));
-        let until = match rest > 1.0 {
-            true => read.last().map_or(config.stop, |flow| flow.start),
-            false => config.stop,
+        let (read, weight) = flows(config, config.stop, share(FLOWS_READ, runs));
+        let mut counted = Self {
+            config,
+            runs,
+            flows: (read.len() as f64 * weight) as u64,
+            sent: Sent::default(),
+            flow_samples: (flow_samples(config, &read) * weight) as u64,
         };
-        Self {
-            flows: (read.len() as f64 * rest) as u64,
-            packet_hops: (hops(config, &read, until, share(STEPS)) * rest) as u64,
-            port_samples: port_samples(config),
-            flow_samples: (flow_samples(config, &read) * rest) as u64,
-            ..Self::default()
+        counted.sent = counted.of_flows(&read, weight, config.stop, 1.0);
+        counted
+    }
+
+    /// Packets times links until then, if the run uses this part of the links' rates.
+    fn hops(&self, until: Time, pace: f64) -> f64 {
+        let (read, weight) = flows(self.config, until, share(FLOWS_READ, self.runs));
+        self.of_flows(&read, weight, until, pace).hops
+    }
+
+    fn of_flows(&self, flows: &[FlowSpec], weight: f64, until: Time, pace: f64) -> Sent {
+        let asked = Asked {
+            flows,
+            weight,
+            until,
+            pace,
+        };
+        sent(self.config, &asked, share(STEPS, self.runs))
+    }
+
+    fn cost(&self) -> Cost {
+        Cost {
+            flows: self.flows,
+            packet_hops: self.sent.hops as u64,
+            port_samples: port_samples(self.config),
+            flow_samples: self.flow_samples,
+            ..Cost::default()
         }
     }
 
     /// The cost of a run whose beginning was not tried.
-    fn untried(self, config: &Config) -> Self {
+    fn untried(self) -> Cost {
+        let config = self.config;
+        let cost = self.cost();
         let ports = (2 * config.fabric.links.len()).max(1) as f64;
-        let packets = self.packet_hops as f64 * config.probes.packets.len() as f64 / ports;
+        let packets = self.sent.hops * config.probes.packets.len() as f64 / ports;
         let grown = Grown {
             packets,
             disk: packets * PACKET_ON_DISK,
             ..Grown::default()
         };
-        let samples = (self.port_samples + self.flow_samples) as f64;
-        Self {
+        let samples = (cost.port_samples + cost.flow_samples) as f64;
+        Cost {
             core_s: PROGRAM_S
-                + self.packet_hops as f64 / HOPS_PER_SECOND
+                + self.sent.hops / HOPS_PER_SECOND
                 + samples * SAMPLE_S
                 + fast_watchdog::cost_s(config),
-            ..self
+            ..cost
         }
-        .with(config, grown, Rows::default())
+        .with(config, self.sent, grown, Rows::default())
     }
 
     /// The cost of a run from a trial of its beginning, or of that of a similar run.
-    fn tried(self, config: &Config, trial: &Trial) -> Self {
-        let packet_hops = trial.hops_of(self.packet_hops as f64);
+    fn tried(self, trial: &Trial) -> Cost {
+        let config = self.config;
+        let at_pace = |pace| self.hops(config.stop, pace);
+        let packet_hops = trial.hops_of(self.sent.hops, &at_pace);
         let factor = packet_hops / trial.packet_hops as f64;
         let tried_s = trial.setup_s + trial.rest_s * factor;
-        Self {
+        let cost = self.cost();
+        Cost {
             packet_hops: packet_hops as u64,
             flow_samples: trial.flow_samples.unwrap_or(self.flow_samples),
             core_s: PROGRAM_S + tried_s.max(fast_watchdog::cost_s(config)),
-            ..self
+            ..cost
         }
-        .with(config, trial.grown.times(factor), trial.row_bytes)
+        .with(
+            config,
+            self.sent,
+            trial.grown.times(factor),
+            trial.row_bytes,
+        )
     }
+}
 
+/// The part of an effort that each of this many runs gets: of all, at least and at most.
+fn share((all, least, most): (usize, usize, usize), runs: usize) -> usize {
+    (all / runs).clamp(least, most)
+}
+
+impl Cost {
     /// With the memory and the disk that it takes.
-    fn with(self, config: &Config, grown: Grown, rows: Rows) -> Self {
+    fn with(self, config: &Config, sent: Sent, grown: Grown, rows: Rows) -> Self {
         let bytes =
             |number: u64, each: Option<f64>, usual: f64| number as f64 * each.unwrap_or(usual);
         let on_disk = grown.disk
@@ -199,6 +254,8 @@ impl Cost {
             causes,
             memory_bytes: [
                 (self.flows, FLOW_BYTES),
+                (sent.live as u64, LIVE_BYTES),
+                (sent.in_flight as u64, HELD_BYTES),
                 (self.flow_samples, SAMPLE_BYTES),
                 (packets, PACKET_BYTES),
                 (causes, CAUSE_BYTES),
@@ -255,14 +312,6 @@ impl Cost {
     }
 }
 
-/// Packets times links until then, of a run that is tried.
-fn hops_until(config: &Config, until: Time) -> f64 {
-    let stream = Traffic::new(&config.traffic, &config.fabric, config.seed);
-    let flows = stream.into_iter().flatten();
-    let read: Vec<FlowSpec> = flows.take_while(|flow| flow.start < until).collect();
-    hops(config, &read, until, STEPS.2)
-}
-
 /// Bytes of the connections of each job, by its entry.
 fn job_sizes(config: &Config) -> BTreeMap<u16, std::vec::IntoIter<u64>> {
     let sizes = config.jobs.iter();
@@ -282,26 +331,29 @@ fn sized(flow: FlowSpec, sizes: &mut BTreeMap<u16, std::vec::IntoIter<u64>>) -> 
     }
 }
 
-/// The first flows, `most` of them, and by what to multiply them for all.
-fn flows(config: &Config, most: usize) -> (Vec<FlowSpec>, f64) {
+/// The first flows that start until then, `most` of them, and how many flows each stands for.
+fn flows(config: &Config, until: Time, most: usize) -> (Vec<FlowSpec>, f64) {
     let stream = Traffic::new(&config.traffic, &config.fabric, config.seed);
     let mut sizes = job_sizes(config);
     let mut stream = stream
         .into_iter()
         .flatten()
-        .map(|flow| sized(flow, &mut sizes));
-    let mut stream = stream.by_ref().take_while(|flow| flow.start < config.stop);
+        .map(|flow| sized(flow, &mut sizes))
+        .take_while(|flow| flow.start < until);
     let flows: Vec<FlowSpec> = stream.by_ref().take(most).collect();
     let mut count = flows.len();
-    let mut last = flows.last().map_or(config.stop, |flow| flow.start);
+    let mut last = flows.last().map_or(until, |flow| flow.start);
     for flow in stream.take(most * COUNTED) {
         count += 1;
         last = flow.start;
     }
     let counted = count as f64 / flows.len().max(1) as f64;
-    let rest = match count == most * (1 + COUNTED) {
-        true => config.stop.as_secs_f64() / last.as_secs_f64().max(1e-12),
-        false => 1.0,
+    // Those that were not counted come as the others came, if time passed between those.
+    let goes_on = count == most * (1 + COUNTED) && last > Time::ZERO;
+    let rest = if goes_on {
+        until.as_secs_f64() / last.as_secs_f64()
+    } else {
+        1.0
     };
     (flows, counted * rest)
 }

@@ -8,32 +8,8 @@ use unpause_protocols::units::Time;
 
 use crate::run::Run;
 
-/// How much of runs is simulated at most.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Most {
-    /// Wall time.
-    Time(Duration),
-    /// Packets times links.
-    Hops(u64),
-}
-
-impl Most {
-    /// A part of it: one of this many.
-    pub fn part(self, parts: u32) -> Self {
-        match self {
-            Self::Time(time) => Self::Time(time / parts),
-            Self::Hops(hops) => Self::Hops(hops / u64::from(parts)),
-        }
-    }
-
-    /// A run that moved its first packets at `began` has come this far now.
-    fn is_reached(self, began: Instant, hops: u64) -> bool {
-        match self {
-            Self::Time(time) => began.elapsed() >= time,
-            Self::Hops(most) => hops >= most,
-        }
-    }
-}
+/// A window of a run takes as long as this many packet-hops.
+const WINDOW_HOPS: u64 = 5;
 
 /// How far the beginning of a run came.
 #[derive(Clone, Copy, Debug)]
@@ -46,20 +22,21 @@ pub(super) struct Reached {
     pub setup: Duration,
 }
 
-/// How far a run comes with about `most` on one thread; none if it cannot be run.
-pub(super) fn until(run: &Run, most: Most) -> Option<Reached> {
+/// How far a run comes with about `most` packet-hops on one thread; none if it cannot be run.
+pub(super) fn until(run: &Run, most: u64) -> Option<Reached> {
     let cpu = ThreadTime::now();
     let mut first = None;
     let mut now = Time::ZERO;
     let ended = unpause_sim::run_sequential(&run.config, 1, &mut |at| {
         now = at.now;
-        let (_, began) = *first.get_or_insert((cpu.elapsed(), Instant::now()));
-        match most.is_reached(began, at.packet_hops) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        first.get_or_insert_with(|| cpu.elapsed());
+        if at.packet_hops + WINDOW_HOPS * at.windows >= most {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     });
-    let setup = first.map_or_else(|| cpu.elapsed(), |(setup, _)| setup);
+    let setup = first.unwrap_or_else(|| cpu.elapsed());
     match ended {
         Ok(_) => Some(Reached {
             until: run.config.stop,

@@ -1,11 +1,9 @@
 //! The cost of a run, measured by its beginning: that is simulated, and its tables are made.
 
-use std::time::Instant;
-
 use cpu_time::ThreadTime;
 use unpause_protocols::units::Time;
 
-use super::pilot::{Most, until};
+use super::pilot::until;
 use crate::outcome::hpcc_files;
 use crate::run::Run;
 use crate::run::measured::Measured;
@@ -14,8 +12,10 @@ use crate::tables::files::encode;
 
 /// At most this many runs are tried: others are taken to be like the one before them.
 const TRIED: usize = 6;
-/// Large fabrics take long to begin: no further run is tried after this many times what all trials may take.
-const ENOUGH: u32 = 3;
+/// A node and its ports take as long to set up as this many packet-hops.
+const NODE_HOPS: u64 = 100;
+/// Large fabrics take long to set up: no further run is tried after this many times what all trials may take.
+const ENOUGH: u64 = 3;
 
 /// The cost and the records of the beginning of a run.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub(super) struct Trial {
     is_own: bool,
     /// It was the whole run.
     is_whole: bool,
+    /// Packets were lost in it.
+    loses: bool,
     /// Packets times links that were counted before for it.
     counted: f64,
     /// Packets times links.
@@ -67,22 +69,22 @@ const ENOUGH_TRIED: f64 = 0.25;
 /// Fewer rows do not tell what many take: columns begin with what all rows share.
 const TELLING: usize = 2_000;
 
-/// Tries some of the runs, all together with about `most`; what the others take is that of the one before them.
+/// Tries some of the runs, all together about `most` packet-hops; what the others take is that of the one before them.
 /// `counted` answers the packets times links that are expected of a run until then.
 pub(super) fn trials(
     runs: &[Run],
     counted: &dyn Fn(usize, Time) -> f64,
-    most: Most,
+    most: u64,
 ) -> Vec<Option<Trial>> {
-    let began = Instant::now();
     let step = runs.len().div_ceil(TRIED).max(1);
-    let each = most.part(runs.len().div_ceil(step) as u32);
-    let is_enough = || matches!(most, Most::Time(long) if began.elapsed() > long * ENOUGH);
+    let each = most / runs.len().div_ceil(step).max(1) as u64;
+    let mut done = 0;
     let mut tried: Vec<Trial> = Vec::new();
     for (index, run) in runs.iter().enumerate().step_by(step) {
-        if is_enough() {
+        if done > most.saturating_mul(ENOUGH) {
             break;
         }
+        done += each + NODE_HOPS * run.config.fabric.nodes.len() as u64;
         let same = tried.last().cloned();
         let counted = |until| counted(index, until);
         let Some(trial) = trial(run, &counted, each).or(same) else {
@@ -97,10 +99,10 @@ pub(super) fn trials(
     (0..runs.len()).map(of_run).collect()
 }
 
-/// The beginning of a run, as far as it comes with half of `most`, and once more for what it records; none if it cannot be
-/// run, or nothing moves.
-fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: Most) -> Option<Trial> {
-    let reached = until(run, most.part(2))?;
+/// The beginning of a run, as far as it comes with half of `most` packet-hops, and once more for what it records; none if it
+/// cannot be run, or nothing moves.
+fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: u64) -> Option<Trial> {
+    let reached = until(run, most / 2)?;
     let mut run = run.clone();
     run.config.stop = reached.until;
     // Of this thread alone: what else the machine does is not the run's.
@@ -109,6 +111,7 @@ fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: Most) -> Option<Trial> 
         unpause_sim::run_sequential(&run.config, 1, &mut |_| std::ops::ControlFlow::Continue(()));
     let results = results.ok().filter(|it| it.totals.packet_hops > 0)?;
     let packet_hops = results.totals.packet_hops;
+    let loses = results.totals.dropped_packets + results.totals.trimmed_packets > 0;
     let mut measured = Measured::new(run, results, Default::default());
     let files = hpcc_files::of(&measured);
     let traced = match measured.run.hpcc.trace.is_empty() {
@@ -138,6 +141,7 @@ fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: Most) -> Option<Trial> 
     Some(Trial {
         is_own: true,
         is_whole: reached.is_whole,
+        loses,
         counted: counted(reached.until),
         packet_hops,
         setup_s,
@@ -166,21 +170,25 @@ impl Trial {
         }
     }
 
-    /// Packets times links of a whole run of which this many were counted before.
-    pub fn hops_of(&self, counted: f64) -> f64 {
+    /// Packets times links of a whole run of which this many were counted before; `at_pace` counts them again for a run that
+    /// uses only this part of the links' rates.
+    pub fn hops_of(&self, counted: f64, at_pace: &dyn Fn(f64) -> f64) -> f64 {
         let moved = self.packet_hops as f64;
         if self.is_own && self.is_whole {
             return moved;
         }
-        // Whoever stops others, or is stopped, sends less than was counted.
         let share = (moved / self.counted.max(1.0)).clamp(1.0 / MOST_WRONG, MOST_WRONG);
         // A beginning that is short tells little of the rest: flows have only begun.
         let tried = self.counted / counted.max(1.0);
         let share = share.powf((tried / ENOUGH_TRIED).min(1.0));
-        match self.is_own {
-            true => moved + (counted - self.counted).max(0.0) * share,
-            false => counted * share,
-        }
+        let all = if self.loses && share > 1.0 {
+            // What was lost is sent again.
+            counted * share
+        } else {
+            // Whoever stops others, or is stopped, is late; a flow that has an end is sent in full if there is time.
+            at_pace(share)
+        };
+        if self.is_own { all.max(moved) } else { all }
     }
 }
 

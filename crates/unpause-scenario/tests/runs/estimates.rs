@@ -156,3 +156,82 @@ fn a_path_longer_than_the_run_is_crossed_in_part() {
         assert_about(delay, untried, hops as f64);
     }
 }
+
+/// A permutation over two tiers: each host of the first half sends `size` to one of the second, four links away.
+fn permutation(size: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "10ms"
+        [topology]
+        builder = "leaf-spine"
+        leaves = 4
+        spines = 4
+        hosts_per_leaf = 4
+        host_rate = "100Gbps"
+        fabric_rate = "100Gbps"
+        delay = "1us"
+        [host]
+        payload = "1000B"
+        [[scheme]]
+        name = "DCQCN"
+        congestion_control = "dcqcn"
+        [[traffic]]
+        name = "perm"
+        kind = "permutation"
+        size = "{size}"
+        "#
+    );
+    parsed(&text)
+}
+
+/// The trial is over before most packets of the larger sizes have moved: they are late, and they are sent all the same.
+#[test]
+fn flows_that_have_the_time_count_in_full() {
+    let mut last = 0;
+    for (size, packets) in [("50KB", 50), ("200KB", 200), ("1MB", 1_000), ("5MB", 5_000)] {
+        let scenario = permutation(size);
+        let cost = expected(&scenario, Effort::Thorough);
+        let shortly_tried = expected(&scenario, Effort::Counted(2_000));
+        let tables = execute(&scenario, &Options::default(), &NoProgress)
+            .expect("it runs")
+            .tables;
+        let flows = tables.get("flows").expect("it is a table").num_rows();
+        // Data and as many ACKs on four links, or on two within a leaf.
+        let most = (flows * packets * 2 * 4) as f64;
+        for cost in [cost, shortly_tried] {
+            let part = cost.packet_hops as f64 / most;
+            assert!((0.66..=1.1).contains(&part), "{size}: {cost:?} of {most}");
+        }
+        assert!(cost.packet_hops > last, "{size}");
+        last = cost.packet_hops;
+    }
+}
+
+/// More flows than an estimate reads, which all start at once.
+#[test]
+fn the_rest_of_many_flows_counts_as_those_that_are_read() {
+    let scenario = parsed(
+        r#"
+        duration = "1s"
+        [topology]
+        builder = "single-switch"
+        hosts = 512
+        rate = "400Gbps"
+        delay = "500ns"
+        [host]
+        payload = "4096B"
+        [[scheme]]
+        name = "PFC"
+        [[job]]
+        name = "j"
+        ranks = 512
+        collective = "all-to-all"
+        size = "64MiB"
+        messages = false
+        "#,
+    );
+    let cost = expected(&scenario, Effort::Memory);
+    // 128 KiB to each other rank: 32 packets and 32 ACKs on two links.
+    assert_about("hops", cost.packet_hops, (512 * 511 * 32 * 2 * 2) as f64);
+    assert_about("flows", cost.flows, (512 * 511) as f64);
+}
