@@ -37,9 +37,9 @@ SCENARIO: dict[str, Any] = {
     "topology": {"builder": str},
     "probes": {},
     "switch": {},
-    "scheme": [{"name": str, "set": {}}],
-    "traffic": [{"name": str}],
-    "job": [{"name": str}],
+    "scheme": [{"name!": str, "set": {}}],
+    "traffic": [{"name!": str}],
+    "job": [{"name!": str}],
     "sweep": [{"name": str, "key": str, "unit": str, "also": [str], "with": [{"key": str}]}],
 }
 

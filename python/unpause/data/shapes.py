@@ -14,8 +14,8 @@ def misfit(value: Any, shape: Any, name: str = "") -> str:
     """The first value of the wrong type, and its place; empty if all types are right.
 
     A shape is a type; a list of one shape, for a list of such values; a dictionary of shapes by
-    key, by "*" for all other keys, of which none need be there; or a tuple of shapes, for any of
-    them.
+    key, and by "*" for all other keys; or a tuple of shapes, for any of them. Only a key with "!"
+    at its end has to be there.
     """
     if isinstance(shape, tuple):
         found = [misfit(value, each, name) for each in shape]
@@ -29,7 +29,11 @@ def misfit(value: Any, shape: Any, name: str = "") -> str:
         if not isinstance(value, dict):
             return f"{name or 'it'} is {_said(value)}, not a table"
         of = shape.get("*")
-        kinds = {key: shape.get(key, of) for key in value}
+        due = {key[:-1]: kind for key, kind in shape.items() if key.endswith("!")}
+        for key in due:
+            if key not in value:
+                return f"{name or 'it'} has no {key}"
+        kinds = {key: due.get(key, shape.get(key, of)) for key in value}
         inner = (
             misfit(value[key], kind, f"{name}.{key}" if name else key)
             for key, kind in kinds.items()

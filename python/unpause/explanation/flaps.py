@@ -17,6 +17,7 @@ from unpause.data import series
 from unpause.data.fabric import senders_and_receivers
 from unpause.data.result import Run
 from unpause.data.setting import Setting, in_ns
+from unpause.errors import ResultError
 from unpause.text import plural
 
 #: Where packets were lost, as table `losses` calls it, in words, in the order of what happens.
@@ -249,24 +250,30 @@ def _add_losses(
     """
     whole = float(run.row["simulated_ns"])
     for row in run.table("losses").to_pylist():
+        outage: Outage | None
         place, since = row["place"], row["since_ns"]
         if place not in PLACES or row["reason"] == "error":
             continue
         until = since
         if place == "switch":
             before = [it for it in outages if it.down_ns <= since]
-            outage = max(before, key=lambda it: it.down_ns)
+            outage = max(before, key=lambda it: it.down_ns, default=None)
             until = min((at for at in routes if at > since), default=whole)
         else:
             outage = next(
-                it for it, own in zip(outages, ends, strict=True)
-                if it.down_ns == since and _end(row) in own
+                (it for it, own in zip(outages, ends, strict=True)
+                 if it.down_ns == since and _end(row) in own), None
             )  # fmt: skip
-            if place == "port":
+            if place == "port" and outage is not None:
                 to_host = row["peer"] in hosts
                 moved = outage.all_moved_ns if to_host else outage.ends_moved_ns
                 known = [it for it in (moved, outage.up_ns) if it is not None]
                 until = min(known, default=whole)
+        if outage is None:
+            raise ResultError(
+                f"{run.result.directory}: damaged: losses.parquet has a loss at {since:g} ns that "
+                "no failure in link_changes.parquet explains; run the scenario again"
+            )
         loss = outage.lost[place]
         loss.packets += row["packets"]
         loss.data_packets += row["data_packets"]
