@@ -54,7 +54,8 @@ def skipped_packages() -> str | None:
     try:
         packages = json.loads(done.stdout)["dependencies"]
     except ValueError:
-        return f"Python packages: {done.stderr.strip().splitlines()[-1:]}"
+        why = done.stderr.strip().splitlines() or ["pip-audit says nothing"]
+        return f"Python packages: {why[-1]}"
     judged = [package for package in packages if "skip_reason" not in package]
     faulty = [package for package in judged if package["vulns"]]
     for package in faulty:

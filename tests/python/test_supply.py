@@ -81,6 +81,8 @@ def test_an_audit_says_what_it_skips(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "skipped: known faults of crates: the database of advisories" in done.stdout
     assert "skipped: 1 Python packages: the index does not say" in done.stdout
+    done = _audit(tmp_path, pip="raise SystemExit('ERROR: no connection')")
+    assert "skipped: Python packages: ERROR: no connection\n" in done.stdout
     assert _audit(tmp_path, "--strict", cargo=_NO_NETWORK, pip=_UNKNOWN).returncode == 1
 
 
