@@ -13,6 +13,7 @@ pub mod hpcc_flows;
 pub mod hpcc_topology;
 pub mod htsim;
 pub mod htsim_topology;
+mod keys;
 mod messages;
 pub mod quantity;
 pub mod results;

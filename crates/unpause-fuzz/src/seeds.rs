@@ -20,6 +20,8 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
     let texts = contents(&files, "txt")?;
     let goals = [contents(&files, "goal")?, contents(&files, "bin")?].concat();
     let points = [contents(&workloads, "csv")?, contents(&files, "csv")?].concat();
+    let schema = fs::read(root.join("docs/scenario.schema.json"))?;
+    let schema = serde_json::from_slice(&schema)?;
     Ok(vec![
         ("quantity", quantities.map(String::into_bytes).collect()),
         ("cdf", points.clone()),
@@ -32,7 +34,10 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("htsim", contents(&files, "cm")?),
         ("htsim_topology", contents(&files, "topo")?),
         ("config_db", configurations(root)?),
-        ("scenario", with_bases(scenarios)),
+        (
+            "scenario",
+            [with_bases(scenarios), crate::keys::seeds(&schema)].concat(),
+        ),
         ("results", crate::results::seeds()),
         ("directories", crate::directories::seeds()),
         ("frame", frames(root)?),
