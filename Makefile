@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo try test test-rust test-python lint install install-mpi mpi-packages format docs clean
 .PHONY: test-all install-all test-mpi bench bench-threads bench-mechanisms bench-peers bench-linear bench-cost bench-gate bench-gate-update
-.PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
+.PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan asan mutants validate-ns3 validate-ns3-update
 .PHONY: audit notices fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
 
@@ -56,6 +56,7 @@ help:
 	@echo "make soak      both on all cores, vopr until Ctrl-C, or for SECONDS=3600"
 	@echo "make loom      what threads share, in every interleaving"
 	@echo "make tsan      runs on several threads under ThreadSanitizer"
+	@echo "make asan      the C libraries and driven runs under AddressSanitizer"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
 	@echo "make dataplane real packets through programs of a switch pipeline (DPDK, from Debian's packages)"
 	@echo "make testbed-dpdk       a switch and hosts over DPDK, with frames, beside the simulator (needs root)"
@@ -101,6 +102,7 @@ test-all: install-all
 	$(MAKE) validate-ns3
 	$(MAKE) loom
 	$(MAKE) tsan
+	$(MAKE) asan
 	$(MAKE) fuzz-ci
 	$(MAKE) vopr
 	$(MAKE) vopr-kill
@@ -267,6 +269,15 @@ tsan:
 	  cargo test -Zbuild-std --target $$(rustc -vV | sed -n 's/^host: //p') \
 	  --package unpause-sim --test simulator -- threads
 
+# The C libraries, and runs that programs drive, under AddressSanitizer.
+ASAN := RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan \
+  cargo test --target $$(rustc -vV | sed -n 's/^host: //p')
+asan:
+	$(ASAN) --package unpause-c --lib --test mistakes
+	$(ASAN) --package unpause-network
+	$(ASAN) --package unpause-sim --test simulator -- session
+	$(ASAN) --package unpause-scenario --test runs -- session
+
 # Needs cargo-mutants; .cargo/mutants.toml says what is tested. A shard is part of all mutants.
 SHARD ?= 0/1
 mutants:
@@ -279,7 +290,9 @@ TARGETS ?= quantity cdf delays hpcc_topology hpcc_flows goal simai chakra htsim 
 MINUTES ?= 10
 FUZZ := target/fuzz
 FUZZ_SECONDS = $$(( $(MINUTES) * 60 ))
-FUZZ_OPTIONS = -max_len=20000 -timeout=240 -rss_limit_mb=3000
+# Tables are longer than texts.
+FUZZ_LENGTH = $$(test $$target = results && echo 120000 || echo 20000)
+FUZZ_OPTIONS = -max_len=$(FUZZ_LENGTH) -timeout=240 -rss_limit_mb=3000
 FUZZ_BUILD = --release
 FUZZ_BIN = target/release/examples
 
