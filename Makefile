@@ -139,6 +139,7 @@ lint: $(VENV)/.tools
 # Crates and packages of others: AUDIT=--strict fails where something cannot be checked.
 AUDIT ?=
 audit: $(VENV)/.tools
+	@-$(BIN)/python -m pip install --quiet "pip-audit>=2.9"
 	$(BIN)/python tests/audit.py $(AUDIT)
 
 # The licences of what is compiled into the wheel and the programs.
