@@ -238,7 +238,7 @@ def test_losses_are_named_with_their_reason_and_what_helps(
     said = " ".join(capsys.readouterr().out.split())
     assert "No PAUSE was sent." in said
     place = f"Lost: {dropped:,} packets were dropped at S0->H0, priority 3"
-    assert f"{place}: lossy_queue 50 KB was full (longest queue 5" in said
+    assert f"{place}: lossy_queue 50 KB was full (longest queue 49.3 KB)" in said
     assert "Could help: a congestion control with marks below the limit" in said
 
 

@@ -298,7 +298,7 @@ def test_a_lossless_incast_beside_a_longer_lossy_queue() -> None:
     )
     said = told(result, run)
     assert "Incast at S0->H0" in said
-    assert "S0->H1" not in said
+    assert "Incast at S0->H1" not in said
     assert "0 victim flows" in said
     assert "no victim" in sentence(result)
     assert "S0->H0 was 100 % utilised" in sentence(result)

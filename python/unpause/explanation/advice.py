@@ -12,7 +12,7 @@ from typing import Any
 from unpause.data import capacity
 from unpause.data.result import Result, Run
 from unpause.data.setting import Setting, at_rate, in_bytes, in_ns
-from unpause.explanation import measured, shaped
+from unpause.explanation import measured, outages, shaped
 from unpause.explanation.hashed import Hashed
 from unpause.explanation.measured import Port
 from unpause.explanation.trees import Tree, every_stop
@@ -314,30 +314,13 @@ class _Adviser:
         if tree.root.peer in self.hosts or tree.kind in ("nic", "switch"):
             return None
         began = min(start for start, _ in tree.episodes)
-        for start, links in self._outages(began, {tree.root.node, str(tree.root.peer)}):
+        beside = {tree.root.node, str(tree.root.peer)} - self.hosts
+        for start, links in outages.at(self.run, began, beside, self.hosts):
             return (
                 f"repair {', '.join(links[:3])}, down since {time(start)}: the traffic of failed "
                 f"links fills {tree.root}, and a congestion control only shares what is left"
             )
         return None
-
-    def _outages(self, at_ns: float, beside: set[str]) -> list[tuple[float, list[str]]]:
-        """The links of these nodes to switches that are down at a time, by when they failed."""
-        down: dict[tuple[str, str], float] = {}
-        for row in self.run.table("link_changes").to_pylist():
-            if row["time_ns"] > at_ns or row["change"] not in ("down", "up"):
-                continue
-            ends = tuple(sorted((row["node"], row["peer"])))
-            if self.hosts & set(ends) or not beside & set(ends):
-                continue
-            if row["change"] == "down":
-                down.setdefault(ends, row["time_ns"])
-            else:
-                down.pop(ends, None)
-        found: dict[float, list[str]] = {}
-        for (one, other), since in down.items():
-            found.setdefault(since, []).append(f"{one}-{other}")
-        return sorted(found.items())
 
     def _shaped(self, tree: Tree) -> str | None:
         """An override lets the root send less than its link carries."""
