@@ -2,6 +2,8 @@
 //!
 //! Losses in headroom, in receive buffers, on links and in storms have sentences of their own.
 
+use std::collections::BTreeMap;
+
 use unpause_protocols::congestion_point::Config as Marking;
 use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::results::PortRecord;
@@ -100,20 +102,21 @@ fn all(measured: &Measured) -> Vec<Drops> {
     let Some(limits) = Limits::of(run) else {
         return Vec::new();
     };
+    let lost = in_headroom(measured);
     let mut found: Vec<Drops> = Vec::new();
-    for port in &results.ports {
+    for port in results.ports.iter().filter(|port| port.dropped_packets > 0) {
         if config.fabric.nodes[port.node as usize] == NodeKind::Host {
             continue;
         }
         let group = in_force::group(config, port.node, port.priority);
         let is_lossless = in_force::lossless(config, port.node) >> group & 1 == 1;
-        // What found no headroom is counted at its queue, too.
-        let in_headroom = if is_lossless {
-            in_headroom(measured, port)
-        } else {
-            0
-        };
-        let frames = port.dropped_packets.saturating_sub(in_headroom);
+        // What found no headroom is counted at its queue, too: all of it, if it cannot have been for another queue.
+        let in_headroom = lost
+            .get(&(port.node, port.priority))
+            .filter(|_| is_lossless);
+        let frames = port
+            .dropped_packets
+            .saturating_sub(in_headroom.copied().unwrap_or(0));
         if frames == 0 {
             continue;
         }
@@ -151,13 +154,15 @@ fn all(measured: &Measured) -> Vec<Drops> {
     found
 }
 
-/// Frames of a queue's priority that found no headroom at any ingress of its switch; all of them, if they cannot have been for
-/// another queue.
-fn in_headroom(measured: &Measured, port: &PortRecord) -> u64 {
-    let of_switch = measured.results.ports.iter();
-    let of_switch = of_switch.filter(|it| (it.node, it.priority) == (port.node, port.priority));
-    let lost: u64 = of_switch.map(|it| it.headroom_dropped_packets).sum();
-    lost.min(port.dropped_packets)
+/// Frames of each switch and priority that found no headroom at any ingress.
+fn in_headroom(measured: &Measured) -> BTreeMap<(NodeId, u8), u64> {
+    let mut lost = BTreeMap::new();
+    for port in &measured.results.ports {
+        if port.headroom_dropped_packets > 0 {
+            *lost.entry((port.node, port.priority)).or_default() += port.headroom_dropped_packets;
+        }
+    }
+    lost
 }
 
 fn reason(
