@@ -1,7 +1,9 @@
 //! The demand of flows on the links of their paths, against the capacity of the links.
 
+use std::collections::BTreeSet;
+
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::Config;
+use unpause_sim::config::{Config, NodeId};
 use unpause_sim::traffic::{ExtraDelay, FlowSpec, Transport};
 
 use super::paths::{Paths, Way};
@@ -222,6 +224,10 @@ impl<'a> Demand<'a> {
             changes.push((start + size / (line * share) + round, -1.0, -packets));
         }
         changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        // A host has no more on its way than one flow of its own that has its links alone.
+        let senders: BTreeSet<NodeId> = asked.flows.iter().map(|flow| flow.src).collect();
+        let largest = changes.iter().map(|(_, _, packets)| *packets);
+        let at_most = largest.fold(0.0, f64::max) * senders.len() as f64;
         let (mut now, mut most) = (Sent::default(), Sent::default());
         for (_, flows, packets) in changes {
             now.live += flows;
@@ -235,7 +241,7 @@ impl<'a> Demand<'a> {
         let weight = if at_once { asked.weight } else { 1.0 };
         Sent {
             live: most.live * weight,
-            in_flight: most.in_flight * weight,
+            in_flight: (most.in_flight * weight).min(at_most),
             hops: 0.0,
         }
     }

@@ -234,4 +234,6 @@ fn the_rest_of_many_flows_counts_as_those_that_are_read() {
     // 128 KiB to each other rank: 32 packets and 32 ACKs on two links.
     assert_about("hops", cost.packet_hops, (512 * 511 * 32 * 2 * 2) as f64);
     assert_about("flows", cost.flows, (512 * 511) as f64);
+    // The run has a peak of 1,157 MB.
+    assert_about("memory", cost.memory_bytes, 1_157e6);
 }
