@@ -424,14 +424,6 @@ impl Config {
         }
     }
 
-    /// Draws the source ports of the connections of jobs anew, for another seed.
-    pub fn draw_ports(&mut self) {
-        for job in &self.jobs {
-            let flows = job.flows(self.seed);
-            self.traffic[usize::from(job.entry)] = TrafficSpec::Flows(flows);
-        }
-    }
-
     /// True if `node` is an NVSwitch that loses nothing.
     pub fn has_lossless_nvlink(&self, node: NodeId) -> bool {
         !self.switch.nvlink_drops && self.fabric.is_nvswitch(node)

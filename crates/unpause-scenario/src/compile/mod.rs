@@ -115,12 +115,37 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
     Ok(compiled)
 }
 
-/// Reports a refusal of `run` at its place in the file `source`.
-pub(crate) fn refused(source: &str, run: &Run, invalid: &Invalid) -> Checked<Box<Problem>> {
+/// Compiles `run` of this file again, with another seed.
+pub(crate) fn with_seed(
+    source: &str,
+    directory: &Path,
+    driver: Option<&traffic::Driver>,
+    run: &Run,
+    seed: u64,
+) -> Checked<Run> {
+    let (schemes, _) = scheme_names(&document::parse(source)?)?;
+    let point = point_of(source, run)?.with_seed(seed);
+    let (root, files) = (document::parse(source)?, Files::new(directory));
+    let (_, again, _) = compile_run(root, (&run.scheme, &schemes), &point, &files, driver)?;
+    Ok(again)
+}
+
+/// The point of the sweep of `source` that `run` belongs to, whatever seed it has got.
+fn point_of(source: &str, run: &Run) -> Checked<Point> {
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
-    let point = &sweep.points[run.index as usize % sweep.points.len()];
-    let root = with_scheme(source, &run.scheme, point)?;
+    let is_own = |point: &Point| {
+        let mut both = point.values.iter().zip(&run.values);
+        both.all(|(swept, own)| swept.is_seed || swept == own)
+    };
+    let point = sweep.points.into_iter().find(is_own);
+    Ok(point.expect("a run comes from a point of its file"))
+}
+
+/// Reports a refusal of `run` at its place in the file `source`.
+pub(crate) fn refused(source: &str, run: &Run, invalid: &Invalid) -> Checked<Box<Problem>> {
+    let point = point_of(source, run)?;
+    let root = with_scheme(source, &run.scheme, &point)?;
     let problem = refusal::problem(invalid, &run.config, &root, &run.names);
     Ok(problem)
 }

@@ -28,6 +28,8 @@ pub struct Scenario {
     text: Text,
     heading: Heading,
     runs: Vec<Run>,
+    /// What drives it, if a program does.
+    driver: Option<Driver>,
 }
 
 impl Scenario {
@@ -57,7 +59,7 @@ impl Scenario {
     pub fn parse(source: &str, origin: &Path) -> Result<Self, Error> {
         let text = Text::of(source, origin)?;
         match compile::file(&text.whole, directory_of(origin)) {
-            Ok(compiled) => Ok(Self::of(compiled, text, origin)),
+            Ok(compiled) => Ok(Self::of(compiled, text, origin, None)),
             Err(problem) => Err(text.error(*problem)),
         }
     }
@@ -70,7 +72,7 @@ impl Scenario {
     pub fn parse_all(source: &str, origin: &Path) -> Result<Self, Vec<Error>> {
         let text = Text::of(source, origin).map_err(|error| vec![error])?;
         match compile::file(&text.whole, directory_of(origin)) {
-            Ok(compiled) => Ok(Self::of(compiled, text, origin)),
+            Ok(compiled) => Ok(Self::of(compiled, text, origin, None)),
             Err(first) => {
                 let all = mistakes::all(&text.whole, directory_of(origin), *first);
                 Err(all.into_iter().map(|problem| text.error(problem)).collect())
@@ -106,13 +108,14 @@ impl Scenario {
     ) -> Result<Self, Error> {
         let text = Text::of(source, origin)?;
         match compile::driven(&text.whole, directory_of(origin), driver) {
-            Ok(compiled) => Ok(Self::of(compiled, text, origin)),
+            Ok(compiled) => Ok(Self::of(compiled, text, origin, Some(*driver))),
             Err(problem) => Err(text.error(*problem)),
         }
     }
 
-    fn of(compiled: Compiled, text: Text, origin: &Path) -> Self {
+    fn of(compiled: Compiled, text: Text, origin: &Path, driver: Option<Driver>) -> Self {
         Self {
+            driver,
             origin: origin.to_owned(),
             heading: compiled.heading,
             runs: compiled.runs,
@@ -154,6 +157,25 @@ impl Scenario {
             .map(|run| key(run, self.sweep_columns()))
             .collect();
         Some(sha256((self.text.whole.to_string() + &keys?).as_bytes()))
+    }
+    /// `run`, one of its runs, with another seed, as if the file had that seed.
+    ///
+    /// # Errors
+    ///
+    /// If a file that it names can no longer be read.
+    pub(crate) fn with_seed(&self, run: &Run, seed: u64) -> Result<Run, Error> {
+        let mut again = run.clone();
+        // Only jobs draw while the file is compiled. Other runs share one fabric.
+        if seed != run.config.seed && !run.config.jobs.is_empty() {
+            let (whole, directory) = (&self.text.whole, directory_of(&self.origin));
+            again = compile::with_seed(whole, directory, self.driver.as_ref(), run, seed)
+                .map_err(|problem| self.text.error(*problem))?;
+        }
+        again.config.seed = seed;
+        for swept in again.values.iter_mut().filter(|swept| swept.is_seed) {
+            swept.value = seed as f64;
+        }
+        Ok(again)
     }
     /// The refusal of `run`, one of its runs, by the program that runs it, at the position of that field in the file.
     pub fn refuse(&self, run: &Run, invalid: &Invalid) -> Error {

@@ -70,25 +70,20 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
             help: Some(format!("at most {} are possible", limits::RUNS)),
         });
     }
-    let with_seeds = |run: &Run| {
-        let run = run.clone();
-        (0..seeds).map(move |more| (more, run.clone()))
-    };
-    let runs = scenario.runs().iter().filter(wanted).flat_map(with_seeds);
-    let of_index = |((more, mut run), index): ((u64, Run), u32)| {
-        run.index = index;
-        run.config.seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
-        for swept in run.values.iter_mut().filter(|swept| swept.is_seed) {
-            swept.value = run.config.seed as f64;
+    let mut runs = Vec::new();
+    for run in scenario.runs().iter().filter(wanted) {
+        for more in 0..seeds {
+            let seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
+            let mut run = scenario.with_seed(run, seed)?;
+            run.index = runs.len() as u32;
+            run.config.stop = options.duration.unwrap_or(run.config.stop);
+            if options.exact_packets {
+                run.config.skipping = Skipping::Never;
+            }
+            runs.push(run);
         }
-        run.config.stop = options.duration.unwrap_or(run.config.stop);
-        run.config.draw_ports();
-        if options.exact_packets {
-            run.config.skipping = Skipping::Never;
-        }
-        run
-    };
-    Ok(runs.zip(0..).map(of_index).collect())
+    }
+    Ok(runs)
 }
 
 /// Refuses a duration within the warm-up of a run.

@@ -322,6 +322,14 @@ fn setting(value: f64, affixes: (Option<&String>, Option<&String>)) -> Setting {
 }
 
 impl Point {
+    /// The same point with another seed.
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        let setting = Setting::Number(seed.to_string());
+        self.settings
+            .push((Spanned::new(0..0, "seed".into()), setting));
+        self
+    }
+
     /// Replaces the swept keys in the document.
     pub fn apply<'i>(&'i self, root: &mut Table<'i>) -> Checked<()> {
         for (key, setting) in &self.settings {

@@ -30,6 +30,7 @@ mod priorities;
 mod programs;
 mod queues;
 mod receiver_credits;
+mod seeds;
 mod servers;
 mod session;
 mod small;
