@@ -204,10 +204,13 @@ fn a_message_may_have_a_connection_of_its_own() {
 fn messages_of_their_own_connections_all_come() {
     let quiet = |over| {
         let mut config = crowded();
+        config.traffic[0] = TrafficSpec::Flows(Vec::new());
         config.stop = ms(200);
-        config.jobs[0].over = over;
-        config.jobs[0].completion = Completion::Acknowledged;
-        config.traffic[0] = TrafficSpec::Flows(config.jobs[0].flows(config.seed));
+        let job = &mut config.jobs[0];
+        job.over = over;
+        job.completion = Completion::Acknowledged;
+        let flows = job.flows(config.seed);
+        config.traffic[usize::from(job.entry)] = TrafficSpec::Flows(flows);
         config
     };
     let kept = contents(&run(&quiet(Over::Connections)));
