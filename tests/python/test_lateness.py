@@ -211,6 +211,38 @@ def test_bytes_of_jobs_are_drawn_by_link(builder: Builder) -> None:
     assert ax.get_xlabel() == "sent (MB)"
 
 
+def test_schemes_that_hardly_differ_share_a_panel(builder: Builder) -> None:
+    for scheme, extra in (("PFC", 0), ("Swift", 50_000), ("DCQCN", 2_000_000)):
+        job(builder, scheme)
+        run = builder.rows["runs"][-1]["run"]
+        builder.add("job_links", run=run, scheme=scheme, job="gpt", node="leaf0", peer="spine0",
+                    data_bytes=4_000_000 + extra, control_bytes=0)  # fmt: skip
+    titles = [ax.get_title(loc="left") for ax in figures.draw(builder.result(), "job-links").axes]
+    assert titles == ["PFC, Swift", "DCQCN"]
+    builder.rows["iterations"][-1]["end_ns"] += 100 * US
+    timeline = figures.draw(builder.result(), "job-timeline")
+    titles = [ax.get_title(loc="left") for ax in timeline.axes]
+    assert titles == ["gpt, PFC: iteration 1, 300 us", "gpt, DCQCN: iteration 1, 400 us"]
+    said = timeline.get_supxlabel().replace("\n", " ")
+    assert "Within 2 % of one that is drawn: gpt under Swift (300 us)." in said
+
+
+def test_no_line_joins_placements(builder: Builder) -> None:
+    for scheme in ("PFC", "DCQCN"):
+        for place in (0.0, 1.0):
+            run = builder.run(scheme, placement=place)
+            builder.add("jobs", run=run, scheme=scheme, job="sum", busbw_gbytes_s=5.0 + place,
+                        ranks=2, iterations=3, iterations_planned=3,
+                        mean_ns=(2 - place) * US)  # fmt: skip
+    builder.swept = ["placement"]
+    result = with_names(builder.result(), "placement", ["random", "packed"])
+    for name in ("job-bandwidth", "sweep"):
+        drawn = [line for line in figures.draw(result, name).axes[0].lines if line.get_label()]
+        lines = [line for line in drawn if not line.get_label().startswith("_")]
+        assert [line.get_linestyle() for line in lines] == ["None", "None"], name
+        assert lines[0].get_xdata()[0] < 0 < lines[1].get_xdata()[0], name
+
+
 def test_slowdowns_are_a_matrix_of_schemes_and_placements(builder: Builder) -> None:
     for scheme, slowdown in (("PFC", 1.5), ("DCQCN", 2.25)):
         run = builder.run(scheme)

@@ -88,6 +88,13 @@ def many_pausers(made: Builder, run: int, factor: float) -> None:
         made.rows["ports"][-1]["pause_events"] = 1
 
 
+def slower(made: Builder, run: int, factor: float) -> None:
+    """A job that takes longer under PCN."""
+    scheme = row(made, run)["scheme"]
+    mean = MS if scheme == "PFC" else 1.2 * MS * factor
+    made.add("jobs", run=run, scheme=scheme, job="gpt", iterations=3, mean_ns=mean)
+
+
 def nothing(made: Builder, run: int, factor: float) -> None:
     del made, run, factor
 
@@ -103,7 +110,7 @@ def held_nothing(made: Builder, run: int, factor: float) -> None:
 PLANTS: dict[str, Plant] = {
     it.__name__: it
     for it in (nothing, lossy, deadlocked, failed, nothing_lost, unfinished, spread, alike,
-               many_pausers, held_nothing)
+               many_pausers, slower, held_nothing)
 } | {"uneven": shares(20), "even": shares(5)}  # fmt: skip
 
 
@@ -170,8 +177,10 @@ def test_every_part_of_the_account_is_in_one_of_the_planted_runs() -> None:
     silent = {part.__name__ for part in sentences._PARTS}
     for plant in PLANTS.values():
         made = Builder()
-        plant(made, two_switches(made), 1.0)
-        runs = sentences._Runs([story.tell(made.only_run())], None, 1, "seed")
+        for scheme in ("PFC", "PCN"):
+            plant(made, two_switches(made, scheme), 1.0)
+        [base], [run] = story.of_result(made.result()).values()
+        runs = sentences._Runs([run], [base], 1, "seed")
         silent -= {part.__name__ for part in sentences._PARTS if part(runs)}
     assert not silent
 
@@ -186,6 +195,16 @@ def test_what_holds_in_some_seeds_says_in_how_many() -> None:
     assert text.startswith("In 3 seeds, per seed: in 1 of 3 seeds PFC deadlock after 3.00 ms")
     assert "; in 2 of 3 seeds S1 paused " in text
     assert "; in 1 of 3 seeds no PAUSE; " in text
+
+
+def test_a_job_that_became_slower_comes_before_what_was_avoided() -> None:
+    _, text = of_seeds(slower, (1.0,))
+    assert text.startswith("gpt took 20 % longer than under PFC; avoids all ")
+    _, text = of_seeds(slower, (1.0, 0.85, 1.5))
+    start = (
+        "In 3 seeds, per seed: in 2 of 3 seeds gpt took 20 to 80 % longer than under PFC; avoids "
+    )
+    assert text.startswith(start)
 
 
 def test_three_seeds_of_a_lossy_burst_say_what_was_dropped() -> None:

@@ -17,6 +17,9 @@ from unpause.statistics import censored
 from unpause.text import plural, rate, size, span, time
 
 _MOST_PAUSERS = 2
+_MOST_JOBS = 2
+#: From this ratio on a job takes longer, as in :func:`_beside`.
+_LONGER = 1.05
 _MOST_SCHEMES = 24
 #: Of runs that differ in kind at most this many kinds are described.
 _MOST_KINDS = 3
@@ -129,6 +132,40 @@ def _of_deadlock(every: _Runs) -> str:
         return f"PFC deadlock{cycle} after {span(since, time)}, which ended the run"
 
     return every.by_kind(kind, write)
+
+
+def _of_slower_jobs(every: _Runs) -> str:
+    """Jobs that take longer than under the first scheme; they matter more than fewer PAUSEs."""
+    if every.bases is None:
+        return ""
+    pairs = zip(every.runs, every.bases, strict=True)
+    ratios = {id(run): _longer(run, base) for run, base in pairs}
+
+    def write(some: _Runs) -> str:
+        assert some.bases is not None
+        jobs = list(ratios[id(some.runs[0])])
+        each = {job: [ratios[id(run)][job] for run in some.runs] for job in jobs}
+        beside = [
+            (job, _beside(found, "longer", "shorter", "as long")) for job, found in each.items()
+        ]
+        if (more := len(jobs) - _MOST_JOBS) > 0:
+            beside[_MOST_JOBS:] = [(plural(more, "more job"), "longer than")]
+        base = some.bases[0].run.scheme
+        return " and ".join(f"{job} took {how} under {base}" for job, how in beside)
+
+    return every.by_kind(lambda run: tuple(ratios[id(run)]) or None, write)
+
+
+def _longer(run: Story, base: Story) -> dict[str, float]:
+    """By job that takes longer, how many times as long its mean iteration takes."""
+    means, others = (dict(_job_means(it)) for it in (run, base))
+    ratios = {job: mean / others[job] for job, mean in means.items() if job in others}
+    return {job: ratio for job, ratio in ratios.items() if ratio >= _LONGER}
+
+
+def _job_means(story: Story) -> list[tuple[str, float]]:
+    rows = story.run.columns("jobs", ["job", "mean_ns"]).to_pylist()
+    return [(row["job"], row["mean_ns"]) for row in rows if row["mean_ns"]]
 
 
 def _of_pauses(every: _Runs) -> str:
@@ -408,6 +445,7 @@ def _of_fairness(runs: Sequence[Fairness]) -> str:
 #: All that the sentence may have, in order; each is empty where there is nothing to say.
 _PARTS: tuple[Callable[[_Runs], str], ...] = (
     _of_deadlock,
+    _of_slower_jobs,
     _of_pauses,
     _of_drops,
     _of_failures,

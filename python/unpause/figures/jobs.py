@@ -29,6 +29,7 @@ from unpause.figures.style import (
     log_ticks,
     note,
     panel_axes,
+    side_by_side,
 )
 from unpause.statistics.intervals import mean_interval
 from unpause.text import are, byte_unit, plural, time, time_unit, value_text
@@ -37,6 +38,8 @@ _NO_JOBS = "The scenario has no [[job]]."
 _MOST_RANKS = 64
 _MOST_TICKS = 12
 _MOST_LINKS = 16
+#: Panels of schemes that differ by less than this share are one.
+_ALIKE = 0.02
 #: Colours of the timeline.
 _SPAN, _COMPUTE, _SENDS, _PATH, _LATE = "#E6E6E6", "#9A9A9A", "#9CC3E6", "#D55E00", "#A0006D"
 
@@ -99,7 +102,8 @@ def draw_timeline(result: Result) -> Figure:
     found = [(run, job, longest) for run, job in every if (longest := _longest(run, job))]
     if not found:
         raise NothingToDraw("No iteration of a job was complete, or messages were not recorded.")
-    panels = found[:MOST_PANELS]
+    found, alike = _that_differ(found)
+    panels, rest = found[:MOST_PANELS], len(found[MOST_PANELS:])
     ranks = [min(_row(run, job)["ranks"], _MOST_RANKS) for run, job, _ in panels]
     figure, axes = panel_axes(len(panels), 2, max(1.3, 0.55 + 0.07 * max(ranks)), 0.7)
     for ax, (run, job, longest) in zip(axes, panels, strict=False):
@@ -119,10 +123,34 @@ def draw_timeline(result: Result) -> Figure:
         shown.note,
         "The longest iteration after the warm-up, from the end of the one before.",
         f"The first {_MOST_RANKS} ranks of {', '.join(dict.fromkeys(many))}." if many else "",
-        f"{len(found) - len(panels)} more are in table critical."
-        if len(found) > len(panels) else "",
+        f"Within {100 * _ALIKE:.0f} % of one that is drawn: {_some(alike)}" if alike else "",
+        f"{rest} more {are(rest)} in table critical." if rest else "",
     )  # fmt: skip
     return figure
+
+
+_Longest = tuple[Run, str, Mapping[str, Any]]
+
+
+def _that_differ(found: list[_Longest]) -> tuple[list[_Longest], list[str]]:
+    """Longest iterations without those that hardly differ from an earlier one of the same job.
+
+    The names of the others, such as "gpt under Swift (1.86 ms)".
+    """
+    kept: list[_Longest] = []
+    alike = []
+    for run, job, longest in found:
+        takes = _takes(longest)
+        ours = [_takes(it) for _, other, it in kept if other == job]
+        if any(abs(takes - it) <= _ALIKE * it for it in ours):
+            alike.append(f"{job} under {run.scheme} ({time(takes)})")
+        else:
+            kept.append((run, job, longest))
+    return kept, alike
+
+
+def _takes(iteration: Mapping[str, Any]) -> float:
+    return iteration["end_ns"] - iteration["start_ns"]
 
 
 @draws("job-links", "Bytes of jobs on links", place=-0.75, table="job_links")
@@ -146,12 +174,12 @@ def draw_links(result: Result) -> Figure:
     named = list(jobs)[: schemes.MOST_TOGETHER]
     looks = schemes.looks(named)
     factor, unit = byte_unit(max(most.values()))
-    runs = shown.runs[:MOST_PANELS]
-    figure, axes = panel_axes(len(runs), 2, 0.6 + 0.13 * len(links), 0.7)
-    for ax, run in zip(axes, runs, strict=True):
+    panels = _alike(each, _ALIKE * max(most.values()))[:MOST_PANELS]
+    figure, axes = panel_axes(len(panels), 2, 0.6 + 0.13 * len(links), 0.7)
+    for ax, together in zip(axes, panels, strict=True):
         left = np.zeros(len(links))
         for job in named:
-            sent = np.array([each[run.scheme].get(link, {}).get(job, 0.0) for link in links])
+            sent = np.array([each[together[0]].get(link, {}).get(job, 0.0) for link in links])
             ax.barh(
                 range(len(links)), sent / factor, left=left, height=0.7, color=looks[job].colour,
                 label=job, linewidth=0,
@@ -161,7 +189,7 @@ def draw_links(result: Result) -> Figure:
         ax.set_ylim(len(links) - 0.5, -0.5)
         ax.set_xlim(0, 1.05 * max(most.values()) / factor)
         ax.grid(visible=False, axis="y")
-        ax.set_title(run.scheme, fontweight="bold")
+        ax.set_title(textwrap.fill(", ".join(together), 48), fontweight="bold")
         ax.set_xlabel(f"sent ({unit})")
     legend(figure, axes)
     rest, others = len(most) - len(links), len(jobs) - len(named)
@@ -174,6 +202,24 @@ def draw_links(result: Result) -> Figure:
         f"{plural(others, 'more job')} {are(others)} not shown." if others else "",
     )
     return figure
+
+
+def _alike(each: Mapping[str, dict[str, dict[str, float]]], most: float) -> list[list[str]]:
+    """Schemes together whose bytes of no job differ by more than `most` on any link."""
+    groups: list[list[str]] = []
+    for scheme, by_link in each.items():
+        for group in groups:
+            other = each[group[0]]
+            if all(
+                abs(by_link.get(link, {}).get(job, 0.0) - other.get(link, {}).get(job, 0.0)) <= most
+                for link in by_link.keys() | other.keys()
+                for job in by_link.get(link, {}).keys() | other.get(link, {}).keys()
+            ):
+                group.append(scheme)
+                break
+        else:
+            groups.append([scheme])
+    return groups
 
 
 def _bytes_of_links(run: Run) -> dict[str, dict[str, float]]:
@@ -270,7 +316,9 @@ def draw_bandwidth(result: Result) -> Figure:
     unknown = []
     for ax, job in zip(axes, panels, strict=True):
         highest = 0.0
-        for scheme, look in looks.items():
+        # Nothing lies between names: no lines, and schemes stand side by side.
+        beside = side_by_side(len(looks)) if are_names else np.zeros(len(looks))
+        for (scheme, look), aside in zip(looks.items(), beside, strict=True):
             found = [_bandwidths(result, scheme, job, axis, value) for value in at]
             # A line has a gap where nothing was complete.
             means = [mean_interval(each).mean if each else math.nan for each, _ in found]
@@ -280,8 +328,9 @@ def draw_bandwidth(result: Result) -> Figure:
                 if runs and not each
             ]
             ax.plot(
-                list(at.values()), means, color=look.colour, linestyle=look.dash,
-                marker=look.marker, markersize=3, label=scheme,
+                [place + aside for place in at.values()], means, color=look.colour,
+                linestyle="none" if are_names else look.dash, marker=look.marker,
+                markersize=4 if are_names else 3, label=scheme,
             )  # fmt: skip
             highest = np.nanmax([highest, *means])
         rate = _line_rate(result, job)

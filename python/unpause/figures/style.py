@@ -303,6 +303,11 @@ def widths(count: int) -> list[float]:
     return list(np.linspace(2.4, 0.8, count)) if count > 1 else [1.1]
 
 
+def side_by_side(count: int) -> np.ndarray:
+    """How far beside a category's place each of these schemes stands."""
+    return 0.5 * (np.arange(count) - (count - 1) / 2) / max(count, 1)
+
+
 def single_runs(result: Result) -> list[Run]:
     """The one run of each scheme, for figures over time.
 

@@ -19,6 +19,7 @@ from unpause.figures.style import (
     log_ticks,
     note,
     panel_axes,
+    side_by_side,
     widths,
 )
 from unpause.statistics.intervals import CONFIDENCE, Interval, is_range
@@ -88,8 +89,10 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
             default=0.0,
         )  # fmt: skip
         factor, unit = measure.unit(most)
-        for scheme, width in zip(group, widths(len(group)), strict=True):
-            line = [(x[value], i) for value, i in found[scheme] if not math.isnan(i.mean)]
+        # Nothing lies between names: no lines, and schemes stand side by side.
+        beside = np.zeros(len(group)) if _numbers(values) else side_by_side(len(group))
+        for scheme, width, aside in zip(group, widths(len(group)), beside, strict=True):
+            line = [(x[value] + aside, i) for value, i in found[scheme] if not math.isnan(i.mean)]
             line.sort(key=lambda point: point[0])
             at = [place for place, _ in line]
             ax.plot(
@@ -98,6 +101,7 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
                 color=look[scheme].colour,
                 marker=look[scheme].marker,
                 markersize=3.5,
+                linestyle="-" if _numbers(values) else "none",
                 linewidth=width,
                 label=scheme,
                 clip_on=False,
@@ -105,10 +109,16 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
             if any(i.low < i.high for _, i in line):
                 low = [i.low / factor for _, i in line]
                 high = [i.high / factor for _, i in line]
-                ax.fill_between(at, low, high, color=look[scheme].colour, alpha=0.18, linewidth=0)
+                if _numbers(values):
+                    ax.fill_between(
+                        at, low, high, color=look[scheme].colour, alpha=0.18, linewidth=0
+                    )
+                else:
+                    ax.vlines(at, low, high, color=look[scheme].colour, linewidth=1)
             for bound in (g for g in runs.of_scheme(scheme) if g.bound(measure)):
                 at_least = bound.interval(measure).mean / factor
-                ax.plot(x[bound.values[axis]], at_least, color=look[scheme].colour, **BOUND_MARKER)
+                place = x[bound.values[axis]] + aside
+                ax.plot(place, at_least, color=look[scheme].colour, **BOUND_MARKER)
         ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
         ax.set_ylim(measure.least / factor, 101 if unit == "%" else None)
         _label(ax, runs.axes[axis], values)
@@ -117,7 +127,7 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
     if len(groups) == 1:
         legend(figure, panels)
     seeds = (
-        f"Means of {runs.seeds} seeds; bands: {_SPREAD}."
+        f"Means of {runs.seeds} seeds; {'bands' if _numbers(values) else 'bars'}: {_SPREAD}."
         if runs.seeds > 1
         else "One seed: noise cannot be estimated."
     )
