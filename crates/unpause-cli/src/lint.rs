@@ -8,7 +8,7 @@ use unpause_sonic::{Cable, ConfigDb, Finding, Need, Severity};
 
 use crate::args::{Form, Lint};
 use crate::output::{Errors, show, show_json};
-use crate::suggest::of_cable;
+use crate::suggest::{Cells, of_cable};
 
 /// More places of which the same is true are only counted.
 const PLACES: usize = 6;
@@ -64,33 +64,21 @@ fn needs(db: &ConfigDb, cable: &Cable) -> Vec<Need> {
     let small = db.small_packets.as_ref();
     let small = small.and_then(|it| u8::try_from(it.value).ok());
     let rate = Rate::from_mbps(cable.mbps);
-    let all = of_cable(
-        rate,
-        cable.metres,
-        cable.mtu,
-        generation(db),
-        lossless_mtu,
-        small,
-    );
-    let need = |(profile, terms): (&'static str, crate::suggest::Terms)| Need {
+    let cells = match unpause_sonic::chip(db) {
+        Some(chip) => match chip.spectrum {
+            Some(generation) => Cells::OfSpectrum(generation),
+            None => Cells::Of(chip.name, chip.cell),
+        },
+        None if db.device.hwsku.is_some() => Cells::Unknown,
+        None => Cells::OfSpectrum(3),
+    };
+    let all = of_cable(rate, cable.metres, cable.mtu, cells, lossless_mtu, small);
+    let need = |(profile, terms): (String, crate::suggest::Terms)| Need {
         profile,
         bytes: terms.bytes,
         terms: terms.table(),
     };
     all.into_iter().map(need).collect()
-}
-
-/// The generation of a Spectrum switch, by its name.
-fn generation(db: &ConfigDb) -> Option<u8> {
-    let name = db.device.hwsku.as_ref()?.value.to_uppercase();
-    let digit = name.split("SN").nth(1)?.chars().next()?;
-    match digit {
-        '2' => Some(1),
-        '3' => Some(2),
-        '4' => Some(3),
-        '5' => Some(4),
-        _ => None,
-    }
 }
 
 fn text(db: &ConfigDb, findings: &[Finding]) -> String {

@@ -205,6 +205,52 @@ fn what_switches_differ_in_becomes_overrides() {
     assert_eq!(code, 0, "{said}");
 }
 
+/// Curves without `wred_green_enable` are read as their authors mean them, and it is said; ECN's own thresholds count.
+#[test]
+fn a_curve_is_read_with_the_defaults_of_its_keys() {
+    let enable = "\"wred_green_enable\": \"true\"";
+    let mut files = three();
+    for (_, text) in &mut files {
+        assert!(text.contains(enable));
+        let own = "\"ecn_green_min_threshold\": \"60000\", \"ecn_green_mark_probability\": \"7\"";
+        *text = text.replace(enable, own);
+    }
+    let (place, said, code) = import(&files);
+    assert_eq!(code, 0, "{said}");
+    for line in [
+        "leaf0: WRED_PROFILE AZURE_LOSSLESS: wred_green_enable is missing: read as true",
+        "leaf0: WRED_PROFILE AZURE_LOSSLESS: thresholds at which packets without ECN are dropped",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    for line in ["kmin = \"60000B\"", "kmax = \"400000B\"", "pmax = 0.07"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+/// Each table and field is carried over, or named.
+#[test]
+fn names_without_a_counterpart_are_all_listed() {
+    let mut files = three();
+    files[0].1 = files[0].1.replacen(
+        "\"speed\": \"100000\"",
+        "\"speed\": \"100000\", \"colour\": \"blue\", \"fec\": \"rs\"",
+        1,
+    );
+    files[0].1 = files[0]
+        .1
+        .replacen('{', "{\"SOMETHING_NEW\": {\"a\": {\"b\": \"c\"}}, ", 1);
+    let (_, said, code) = import(&files);
+    assert_eq!(code, 0, "{said}");
+    for line in [
+        "leaf0: SOMETHING_NEW: no counterpart in a scenario",
+        "leaf0: PORT colour, fec: no counterpart in a scenario",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+}
+
 #[test]
 fn files_that_contradict_one_another_are_refused_at_their_place() {
     refused(&[

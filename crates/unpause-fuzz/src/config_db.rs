@@ -38,7 +38,7 @@ pub fn check(data: &[u8]) {
 fn need(cable: &Cable) -> Vec<Need> {
     let of_cable = (cable.mbps as f64 / 8000.0 * 10.0 * cable.metres) as u64;
     vec![Need {
-        profile: "two frames and the cable",
+        profile: "two frames and the cable".to_owned(),
         bytes: 2 * cable.mtu + of_cable,
         terms: vec![format!("2 x {} + {of_cable}", cable.mtu)],
     }]

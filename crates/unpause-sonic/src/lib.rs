@@ -3,9 +3,11 @@
 //! The file is one object: tables, of keys, of fields, of which every value is text. What the tables mean is
 //! what sonic-net's sonic-swss and sonic-buildimage make of them (August 2026).
 
+mod chips;
 mod entry;
 mod finding;
 mod json;
+mod known;
 mod model;
 mod read;
 mod read_qos;
@@ -19,6 +21,7 @@ use std::path::Path;
 use unpause_import::{FileError, Place};
 use unpause_text::limits;
 
+pub use chips::{Chip, chip};
 pub use finding::{Finding, Given, Severity, Spot};
 pub use model::{
     Buffer, COLORS, ConfigDb, Curve, DEFAULT_MTU, Device, Green, Map, Neighbor, Pool, Port,
@@ -75,6 +78,7 @@ pub fn parse(bytes: Vec<u8>, path: &Path) -> Result<ConfigDb, FileError> {
     read_qos::queues(&mut tables, &mut db);
     read_qos::watchdog(&mut tables, &mut db);
     db.tables = tables.all_names();
+    db.unread = std::mem::take(&mut tables.unread);
     let ports = db.ports.len().max(db.qos.len());
     if ports > MOST_PORTS {
         let place = Place::of_line(path, 1);

@@ -17,6 +17,8 @@ pub struct ConfigDb {
     pub(super) findings: Vec<Finding>,
     /// Names of all tables of the file.
     pub tables: Vec<String>,
+    /// Fields that are not read, by table.
+    pub(super) unread: BTreeMap<&'static str, BTreeSet<String>>,
     /// `DEVICE_METADATA`.
     pub device: Device,
     /// `PORT`, with its cable.
@@ -209,8 +211,10 @@ pub struct Scheduler {
 pub struct Wred {
     /// Where it stands.
     pub spot: Spot,
-    /// Of green, yellow, red.
+    /// Of green, yellow, red: by these, packets are dropped, and marked where ECN has no thresholds of its own.
     pub colors: [Curve; 3],
+    /// ECN's own thresholds of green, yellow, red (sonic-net/SONiC#2433, sonic-net/sonic-swss#4719).
+    pub marks: [Curve; 3],
     /// `ecn_all`, `ecn_none`, and so on.
     pub ecn: Option<Given<String>>,
 }
@@ -229,10 +233,10 @@ pub struct Curve {
 }
 
 /// The treatment of green packets by a profile of WRED. All packets are green unless a policer colours them.
-#[derive(Clone, Copy, Debug)]
-pub enum Green<'a> {
-    /// It marks those that are ECN-capable.
-    Marks(&'a Curve),
+#[derive(Clone, Debug)]
+pub enum Green {
+    /// It marks those that are ECN-capable, by this curve.
+    Marks(Curve),
     /// It drops them.
     Drops,
     /// Nothing: the curve is switched off, or neither drops nor marks.
@@ -242,17 +246,46 @@ pub enum Green<'a> {
 impl Wred {
     /// Its treatment of green packets: `wred_green_enable` switches the curve on, and `ecn` says whether it marks
     /// (`SAI_WRED_ATTR_GREEN_ENABLE`, `SAI_WRED_ATTR_ECN_MARK_MODE`).
-    pub fn green(&self) -> Green<'_> {
+    pub fn green(&self) -> Green {
         let [curve, ..] = &self.colors;
-        let marking = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"];
-        let ecn = self.ecn.as_ref().map(|ecn| ecn.value.as_str());
-        let marks = ecn.is_some_and(|ecn| marking.contains(&ecn));
         match curve.is_enabled.as_ref().map(|it| it.value) {
             Some(false) => Green::Off,
-            _ if marks => Green::Marks(curve),
+            _ if self.marks("green") => Green::Marks(self.marking()),
             Some(true) => Green::Drops,
             None => Green::Off,
         }
+    }
+
+    /// Whether `ecn` includes this colour.
+    pub fn marks(&self, color: &str) -> bool {
+        let ecn = self.ecn.as_ref().map(|ecn| ecn.value.as_str());
+        let colors = ecn.and_then(|ecn| ecn.strip_prefix("ecn_"));
+        colors.is_some_and(|colors| colors == "all" || colors.split('_').any(|it| it == color))
+    }
+
+    /// The curve by which green packets are marked: ECN's own values, and those of the drops where ECN has none, as SAI
+    /// has it.
+    fn marking(&self) -> Curve {
+        let ([own, ..], [drops, ..]) = (&self.marks, &self.colors);
+        Curve {
+            min: own.min.clone().or(drops.min.clone()),
+            max: own.max.clone().or(drops.max.clone()),
+            probability: own.probability.clone().or(drops.probability.clone()),
+            is_enabled: drops.is_enabled.clone(),
+        }
+    }
+
+    /// Whether `wred_green_enable` is missing: SAI's default is false, and a switch that follows it does not mark.
+    pub fn is_off_by_default(&self) -> bool {
+        self.colors[0].is_enabled.is_none()
+    }
+}
+
+impl Curve {
+    /// A value of it, if it has any.
+    pub fn any(&self) -> Option<&Given<u64>> {
+        let values = [&self.min, &self.max, &self.probability];
+        values.into_iter().find_map(|value| value.as_ref())
     }
 }
 

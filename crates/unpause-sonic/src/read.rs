@@ -26,7 +26,6 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
         }
     }
     for entry in tables.entries("PORT") {
-        tables.near_names(&entry, &["speed", "mtu", "admin_status", "pfc_asym"]);
         let speed = tables.number(&entry, "speed", 1, FASTEST);
         let mtu = tables.number(&entry, "mtu", 68, 65_535);
         let speed_is_unread = speed.is_none();
@@ -107,7 +106,6 @@ fn neighbors(tables: &mut Tables<'_>, db: &mut ConfigDb) {
 /// Reads pools, profiles, and what has which.
 pub(super) fn buffers(tables: &mut Tables<'_>, db: &mut ConfigDb) {
     for entry in tables.entries("BUFFER_POOL") {
-        tables.near_names(&entry, &["size", "type", "mode", "xoff"]);
         let pool = Pool {
             spot: entry.spot(),
             size: tables.bytes(&entry, "size"),
@@ -177,18 +175,6 @@ pub(super) fn one_of(
 }
 
 fn profile(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Profile {
-    let fields = [
-        "pool",
-        "size",
-        "xon",
-        "xon_offset",
-        "xoff",
-        "dynamic_th",
-        "static_th",
-        "headroom_type",
-        "packet_discard_action",
-    ];
-    tables.near_names(entry, &fields);
     let dynamic = tables.number(entry, "dynamic_th", -8, 8);
     let fixed = tables.bytes(entry, "static_th");
     if let (Some(_), Some(fixed)) = (&dynamic, &fixed) {
@@ -235,7 +221,6 @@ fn profile(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Profile {
 
 /// An entry of `BUFFER_PG` or `BUFFER_QUEUE`.
 fn bindings(tables: &mut Tables<'_>, db: &mut ConfigDb, entry: &Entry<'_>, last: u8) {
-    tables.near_names(entry, &["profile"]);
     let of_groups = entry.table == "BUFFER_PG";
     let Some((ports, range)) = tables.ports_and_range(entry, last) else {
         return;

@@ -80,15 +80,6 @@ fn map(tables: &mut Tables<'_>, entry: &Entry<'_>, most: u8, largest: u8) -> Map
 }
 
 fn qos(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Qos {
-    let mut known = vec![
-        "pfc_enable",
-        "pfcwd_sw_enable",
-        "scheduler",
-        "tc_to_dscp_map",
-    ];
-    known.extend(MAPS.iter().map(|(_, field, ..)| *field));
-    known.push("dscp_to_fc_map");
-    tables.near_names(entry, &known);
     let mut qos = Qos {
         spot: entry.spot(),
         pfc_spot: entry.spot_of("pfc_enable"),
@@ -152,7 +143,6 @@ pub(super) fn queues(tables: &mut Tables<'_>, db: &mut ConfigDb) {
         db.wred.insert(entry.key.to_owned(), wred);
     }
     for entry in tables.entries("QUEUE") {
-        tables.near_names(&entry, &["scheduler", "wred_profile"]);
         let scheduler = tables.reference(&entry, "scheduler", "SCHEDULER");
         let wred = tables.reference(&entry, "wred_profile", "WRED_PROFILE");
         let Some((ports, range)) = tables.ports_and_range(&entry, LAST_QUEUE) else {
@@ -188,21 +178,10 @@ const ECN: [&str; 8] = [
 ];
 
 fn wred(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Wred {
-    let mut known = vec!["ecn".to_owned()];
-    for color in COLORS {
-        known.push(format!("{color}_min_threshold"));
-        known.push(format!("{color}_max_threshold"));
-        known.push(format!("{color}_drop_probability"));
-        known.push(format!("wred_{color}_enable"));
-    }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    tables.near_names(entry, &known);
     let colors = COLORS.map(|color| Curve {
         min: tables.bytes(entry, &format!("{color}_min_threshold")),
         max: tables.bytes(entry, &format!("{color}_max_threshold")),
-        probability: tables
-            .number(entry, &format!("{color}_drop_probability"), 0, 100)
-            .map(positive),
+        probability: percent(tables, entry, &format!("{color}_drop_probability")),
         is_enabled: tables.read(entry, &format!("wred_{color}_enable"), |text| match text {
             "true" => Ok(true),
             "false" => Ok(false),
@@ -212,10 +191,39 @@ fn wred(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Wred {
             )),
         }),
     });
-    Wred {
+    let wred = Wred {
         spot: entry.spot(),
         colors,
+        marks: COLORS.map(|color| marks(tables, entry, color)),
         ecn: one_of(tables, entry, "ecn", &ECN),
+    };
+    for (color, own) in COLORS.iter().zip(&wred.marks) {
+        if let Some(given) = own.any().filter(|_| !wred.marks(color)) {
+            let message = format!("thresholds of ECN for {color} packets, which ecn does not mark");
+            let fix = format!("set ecn to ecn_all or to a value with {color}, or remove them");
+            tables.error("wred-shape", &given.spot, message, &fix);
+        }
+    }
+    wred
+}
+
+fn percent(tables: &mut Tables<'_>, entry: &Entry<'_>, field: &str) -> Option<Given<u64>> {
+    tables.number(entry, field, 0, 100).map(positive)
+}
+
+/// ECN's own thresholds of a colour, by either of their names.
+fn marks(tables: &mut Tables<'_>, entry: &Entry<'_>, color: &str) -> Curve {
+    let [first, second] = [format!("ecn_{color}"), format!("{color}_ect")].map(|prefix| Curve {
+        min: tables.bytes(entry, &format!("{prefix}_min_threshold")),
+        max: tables.bytes(entry, &format!("{prefix}_max_threshold")),
+        probability: percent(tables, entry, &format!("{prefix}_mark_probability")),
+        is_enabled: None,
+    });
+    Curve {
+        min: first.min.or(second.min),
+        max: first.max.or(second.max),
+        probability: first.probability.or(second.probability),
+        is_enabled: None,
     }
 }
 
@@ -224,14 +232,12 @@ pub(super) fn watchdog(tables: &mut Tables<'_>, db: &mut ConfigDb) {
     const MOST: i64 = 1 << 40;
     for entry in tables.entries("PFC_WD") {
         if entry.key == "GLOBAL" {
-            tables.near_names(&entry, &["POLL_INTERVAL", "BIG_RED_SWITCH"]);
             let poll = tables.number(&entry, "POLL_INTERVAL", 1, MOST);
             db.watchdog.poll = poll.map(positive);
             db.watchdog.big_red_switch =
                 one_of(tables, &entry, "BIG_RED_SWITCH", &["enable", "disable"]);
             continue;
         }
-        tables.near_names(&entry, &["detection_time", "restoration_time", "action"]);
         let watched = Watched {
             spot: entry.spot(),
             detection: tables

@@ -6,44 +6,11 @@ use std::rc::Rc;
 use super::entry::{Entry, last_ones, part};
 use super::finding::{Finding, Given, Severity, Spot};
 use super::json::{Member, Node, Value};
+use super::known::{self, OTHERS, TABLES};
 use super::values::{self, short};
 
-/// Tables that are read here.
-pub(super) const TABLES: [&str; 24] = [
-    "BUFFER_PG",
-    "BUFFER_POOL",
-    "BUFFER_PORT_EGRESS_PROFILE_LIST",
-    "BUFFER_PORT_INGRESS_PROFILE_LIST",
-    "BUFFER_PROFILE",
-    "BUFFER_QUEUE",
-    "CABLE_LENGTH",
-    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
-    "DEVICE_METADATA",
-    "DEVICE_NEIGHBOR",
-    "DEVICE_NEIGHBOR_METADATA",
-    "DOT1P_TO_TC_MAP",
-    "DSCP_TO_TC_MAP",
-    "LOSSLESS_TRAFFIC_PATTERN",
-    "MAP_PFC_PRIORITY_TO_QUEUE",
-    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
-    "PFC_WD",
-    "PORT",
-    "PORT_QOS_MAP",
-    "QUEUE",
-    "SCHEDULER",
-    "TC_TO_PRIORITY_GROUP_MAP",
-    "TC_TO_QUEUE_MAP",
-    "WRED_PROFILE",
-];
-/// Tables of SONiC whose names are almost those of others.
-const OTHERS: [&str; 6] = [
-    "DSCP_TO_FC_MAP",
-    "EXP_TO_FC_MAP",
-    "MPLS_TC_TO_TC_MAP",
-    "TC_TO_DSCP_MAP",
-    "TC_TO_DOT1P_MAP",
-    "PORTCHANNEL",
-];
+/// The rule of names that SONiC does not have.
+const UNKNOWN: &str = "unknown-name";
 
 /// The rule of entries that are about a port of another host or ASIC.
 pub(super) const OF_OTHERS: &str = "other-device";
@@ -55,6 +22,8 @@ pub(super) struct Tables<'a> {
     /// The switch itself in keys of a chassis: its host, and its ASIC if the file names one.
     pub(super) itself: Option<(String, Option<String>)>,
     pub(super) findings: Vec<Finding>,
+    /// Fields that are not read, by table.
+    pub(super) unread: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 impl<'a> Tables<'a> {
@@ -64,6 +33,7 @@ impl<'a> Tables<'a> {
             names: BTreeMap::new(),
             itself: None,
             findings: Vec::new(),
+            unread: BTreeMap::new(),
         };
         match &root.value {
             Value::Object(members) => tables.root = members,
@@ -106,7 +76,7 @@ impl<'a> Tables<'a> {
         self.root.iter().any(|it| it.key == table)
     }
 
-    /// Tables that come twice, and names that are almost those of tables.
+    /// Tables that come twice, and names that are none of SONiC's.
     fn names(&mut self) {
         let root = self.root;
         self.twice(root, "$");
@@ -119,18 +89,18 @@ impl<'a> Tables<'a> {
                 strsim::damerau_levenshtein(&short(name).to_uppercase(), known)
                     <= 1 + known.len() / 12
             });
+            let spot = Spot {
+                at: member.at,
+                path: format!("${}", part(name)),
+            };
             if let Some(near) = near.filter(|near| !self.has(near)) {
-                let spot = Spot {
-                    at: member.at,
-                    path: format!("${}", part(name)),
-                };
                 let message = format!("SONiC has no table {}; is it {near}?", short(name));
-                self.warn(
-                    "unknown-name",
-                    &spot,
-                    message,
-                    "write the table's name as SONiC does",
-                );
+                let fix = "write the table's name as SONiC does";
+                self.warn(UNKNOWN, &spot, message, fix);
+            } else {
+                let message = format!("SONiC has no table {}, so it is not read", short(name));
+                let fix = "remove it, or correct its name; a table that is newer than August 2026 is unknown here";
+                self.say(Finding::new(Severity::Note, UNKNOWN, &spot, message, fix));
             }
         }
     }
@@ -177,12 +147,14 @@ impl<'a> Tables<'a> {
                 continue;
             };
             self.twice(fields, &path);
-            all.push(Entry {
+            let entry = Entry {
                 table,
                 key: &entry.key,
                 at: entry.at,
                 fields: last_ones(fields),
-            });
+            };
+            self.fields(&entry);
+            all.push(entry);
         }
         all
     }
@@ -362,26 +334,36 @@ impl<'a> Tables<'a> {
         names.clone()
     }
 
-    /// Says so where a field has almost the name of one that is read, which does not exist.
-    pub(super) fn near_names(&mut self, entry: &Entry<'_>, known: &[&str]) {
+    /// Keeps the fields that are not read, and reports those that SONiC does not have.
+    fn fields(&mut self, entry: &Entry<'_>) {
+        let Some(known) = known::fields(entry.table) else {
+            return;
+        };
         for name in entry.names() {
-            if known.contains(&name.as_str()) || name.len() > 60 {
+            if known.read.contains(&name.as_str()) {
                 continue;
             }
-            let lower = name.to_lowercase();
-            let near = known.iter().find(|it| {
-                let distance = strsim::damerau_levenshtein(&lower, &it.to_lowercase());
-                distance <= 1 + it.len() / 8 && !entry.has(it)
-            });
-            if let Some(near) = near {
-                let message = format!("SONiC has no field {name} here; is it {near}?");
-                let spot = entry.spot_of(&name);
-                self.warn(
-                    "unknown-name",
-                    &spot,
-                    message,
-                    "write the field's name as SONiC does",
-                );
+            let unread = self.unread.entry(entry.table).or_default();
+            unread.insert(short(&name));
+            if known.unread.contains(&name.as_str()) {
+                continue;
+            }
+            let spot = entry.spot_of(&name);
+            match nearest(&name, entry, known.read) {
+                Some(near) => {
+                    let message = format!("SONiC has no field {name} here; is it {near}?");
+                    let fix = "write the field's name as SONiC does";
+                    self.warn(UNKNOWN, &spot, message, fix);
+                }
+                None => {
+                    let message = format!(
+                        "SONiC has no field {} in {}, so it is not read",
+                        short(&name),
+                        entry.table
+                    );
+                    let fix = "remove it, or correct its name; a field that is newer than August 2026 is unknown here";
+                    self.say(Finding::new(Severity::Note, UNKNOWN, &spot, message, fix));
+                }
             }
         }
     }
@@ -473,4 +455,17 @@ impl<'a> Tables<'a> {
         }
         ports
     }
+}
+
+/// The field that `name` may stand for: one of almost the same name, which the entry lacks.
+fn nearest(name: &str, entry: &Entry<'_>, known: &[&'static str]) -> Option<&'static str> {
+    if name.len() > 60 {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let is_near = |known: &&str| {
+        let distance = strsim::damerau_levenshtein(&lower, &known.to_lowercase());
+        distance <= 1 + known.len() / 8 && !entry.has(known)
+    };
+    known.iter().copied().find(|known| is_near(known))
 }

@@ -21,7 +21,7 @@ use crate::args::{
 use crate::output::show;
 use crate::target;
 use comparison::Comparison;
-pub use headroom::{Terms, of_cable};
+pub use headroom::{Cells, Terms, of_cable};
 use rtts::{Rtts, wrong};
 use thresholds::Setting;
 

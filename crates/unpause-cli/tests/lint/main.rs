@@ -1,5 +1,6 @@
 //! `unpause lint`: a sound `config_db.json`, and the same with one fault each.
 
+mod defaults;
 mod faults;
 mod forms;
 mod numbers;

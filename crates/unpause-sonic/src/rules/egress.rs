@@ -8,7 +8,7 @@ use super::need::{Cable, Need};
 use crate::finding::{Finding, Severity, Spot};
 use crate::model::{ConfigDb, Pool, Profile, Threshold};
 use unpause_import::buffers::fewest;
-use unpause_text::count::count;
+use unpause_text::count::{count, counted};
 
 /// The bytes that each port may still send after XOFF even if its peer conforms to the standard: the first of `needs`.
 fn late(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> BTreeMap<String, u64> {
@@ -179,9 +179,9 @@ fn below(
             (Severity::Warning, BELOW, message)
         }
     };
+    let needed = brought(senders.number()).max(senders.size);
     let fix = format!(
-        "set no effective egress limit for lossless queues: static_th {} or more, dynamic_th 7",
-        brought(senders.number()).max(senders.size)
+        "set no effective egress limit for lossless queues: static_th {needed} or more, dynamic_th 7"
     );
     let number = fewest.unwrap_or(senders.number());
     let lines = [
@@ -193,7 +193,13 @@ fn below(
             count(senders.late(number, late))
         ),
     ];
-    Some(Finding::new(severity, rule, spot, message, fix).because(lines))
+    let words = format!(
+        "in queues into which {number} of {} bring {} B",
+        counted(senders.number(), "sender"),
+        count(brought(number))
+    );
+    let finding = Finding::new(severity, rule, spot, message, fix);
+    Some(finding.because(lines).case(needed, words))
 }
 
 /// Egress pools of lossless queues that are smaller than the pool of the lossless groups.

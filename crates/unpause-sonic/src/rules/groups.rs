@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Finding, Severity, Spot};
+use crate::finding::{Finding, Given, Severity, Spot};
 use crate::model::{Buffer, ConfigDb};
 
 /// Whether the file has no lossless groups yet: SONiC makes them when ports come up.
@@ -150,21 +150,8 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
     };
     let most = sets.iter().max_by_key(|(_, ports)| ports.len());
     let Some((usual, _)) = most else {
-        if db.groups.is_empty() && !unread {
-            let spot = Spot {
-                at: 0,
-                path: "$".into(),
-            };
-            let message =
-                "the file has nothing about PFC: neither pfc_enable nor lossless priority groups";
-            let fix = "check the file that the switch has, with PORT_QOS_MAP and BUFFER_PG";
-            findings.push(Finding::new(
-                Severity::Note,
-                "nothing-lossless",
-                &spot,
-                message,
-                fix,
-            ));
+        if !unread {
+            findings.extend(nothing(db));
         }
         return;
     };
@@ -204,6 +191,34 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
             fix,
         ));
     }
+}
+
+/// A file by which every class is lossy.
+fn nothing(db: &ConfigDb) -> Option<Finding> {
+    let is_lossless = |(port, group): &(String, u8)| db.lossless(port, *group).is_some();
+    // What cannot be read is said already.
+    let is_unread = |given: &Given<Buffer>| given.value == Buffer::Unknown;
+    if db.groups.keys().any(is_lossless) || db.groups.values().any(is_unread) {
+        return None;
+    }
+    let spot = Spot {
+        at: 0,
+        path: "$".into(),
+    };
+    let (message, fix) = if db.groups.is_empty() && db.qos.is_empty() {
+        (
+            "the file has nothing about PFC: neither pfc_enable nor lossless priority groups",
+            "check the file that the switch has, with PORT_QOS_MAP and BUFFER_PG",
+        )
+    } else {
+        (
+            "nothing is lossless: no port has pfc_enable, and no priority group is lossless, so that frames of every class \
+             are dropped when a queue is full",
+            "nothing, if that is meant; else set pfc_enable in PORT_QOS_MAP, and bind lossless profiles in BUFFER_PG",
+        )
+    };
+    let rule = "nothing-lossless";
+    Some(Finding::new(Severity::Note, rule, &spot, message, fix))
 }
 
 /// Whether a DSCP leads to the class of a priority's queue at a port.

@@ -175,5 +175,13 @@ fn too_small(
         "set xoff to {largest} or more (by the larger of the calculations), or bind the port to the profile of its own \
          speed and cable (CABLE_LENGTH)"
     );
-    Finding::new(severity, "headroom-too-small", &xoff.spot, message, fix).because(lines)
+    let words = format!(
+        "with {} Gb/s, {} m of cable, frames of {} B: needed are {} B",
+        gbps(cable.mbps),
+        cable.metres,
+        cable.mtu,
+        count(need.bytes)
+    );
+    let finding = Finding::new(severity, "headroom-too-small", &xoff.spot, message, fix);
+    finding.because(lines).case(largest, words)
 }

@@ -11,8 +11,9 @@ use unpause_text::count::count;
 /// Checks curves, and queues that have one.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
     for (name, wred) in &db.wred {
-        for (color, curve) in COLORS.iter().zip(&wred.colors) {
-            shape(name, color, curve, findings);
+        for (color, (drops, marks)) in COLORS.iter().zip(wred.colors.iter().zip(&wred.marks)) {
+            shape(name, color, drops, findings);
+            shape(name, &format!("ecn_{color}"), marks, findings);
         }
     }
     for (name, queues) in used(db) {
@@ -21,12 +22,28 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
             Green::Drops => findings.push(drops(name, wred)),
             Green::Off => findings.push(off(name, wred)),
             Green::Marks(curve) => {
+                findings.extend(by_default(name, wred, &curve, "a lossless queue"));
                 if let Some(min) = &curve.min {
                     reach(db, &queues, name, min, findings);
                 }
             }
         }
     }
+    for (name, wred) in lossy(db) {
+        if let Green::Marks(curve) = wred.green() {
+            findings.extend(by_default(name, wred, &curve, "a queue"));
+        }
+    }
+}
+
+/// The profiles that only lossy queues have.
+fn lossy(db: &ConfigDb) -> BTreeMap<&str, &Wred> {
+    let names = db.queues.values().filter_map(|queue| queue.wred.as_ref());
+    let profiles = names.filter_map(|name| db.wred.get_key_value(&name.value));
+    let mut all: BTreeMap<&str, &Wred> = profiles.map(|(name, it)| (name.as_str(), it)).collect();
+    let lossless = used(db);
+    all.retain(|name, _| !lossless.contains_key(name));
+    all
 }
 
 /// The profiles of lossless queues, and which port and priority these are of.
@@ -96,6 +113,39 @@ fn off(name: &str, wred: &Wred) -> Finding {
     let fix = "set wred_green_enable to true and ecn to ecn_all";
     let finding = Finding::new(Severity::Warning, "wred-off", spot, message, fix);
     finding.because([UNCOLOURED.to_owned()])
+}
+
+/// A key that is missing, whose default in SAI (saiwred.h) means that nothing is marked.
+fn by_default(name: &str, wred: &Wred, curve: &Curve, user: &str) -> Option<Finding> {
+    let (key, default, fix) = if wred.is_off_by_default() {
+        (
+            "wred_green_enable",
+            "false",
+            "add \"wred_green_enable\": \"true\"",
+        )
+    } else if curve.min.is_none() {
+        (
+            "green_min_threshold",
+            "0, which stands for the whole buffer",
+            "add green_min_threshold, in bytes",
+        )
+    } else if curve.max.is_none() {
+        (
+            "green_max_threshold",
+            "0, which stands for the whole buffer",
+            "add green_max_threshold, in bytes",
+        )
+    } else {
+        return None;
+    };
+    let message = format!(
+        "{name} has no {key}, and {user} uses it: SAI's default is {default}, so a switch that follows SAI marks no green packets"
+    );
+    let attribute = key.trim_start_matches("wred_").to_uppercase();
+    let source = format!("SAI_WRED_ATTR_{attribute}, default {default} (SAI, saiwred.h)");
+    let rule = "wred-default";
+    let finding = Finding::new(Severity::Warning, rule, &wred.spot, message, fix);
+    Some(finding.because([source, UNCOLOURED.to_owned()]))
 }
 
 /// How marks and PAUSE of a queue go together.
@@ -193,5 +243,11 @@ fn said(it: &Reached, queue: &str, name: &str, min: &Given<u64>) -> Option<Findi
             Finding::new(Severity::Error, "wred-unreachable", &min.spot, message, fix)
         }
     };
-    Some(finding.because(it.lines.iter().cloned()))
+    let words = match it.fewest {
+        Some(number) => format!("in {queue}, from {number} senders on"),
+        None => format!("in {queue}, where one sender is stopped at {alone} B"),
+    };
+    let finding = finding.because(it.lines.iter().cloned());
+    // The lowest threshold helps all of them.
+    Some(finding.case(u64::MAX - it.alone, words))
 }

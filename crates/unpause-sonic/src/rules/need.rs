@@ -15,7 +15,7 @@ pub struct Cable {
 #[derive(Clone, Debug)]
 pub struct Need {
     /// Whose calculation.
-    pub profile: &'static str,
+    pub profile: String,
     /// Headroom of a priority, bytes.
     pub bytes: u64,
     /// Its terms, a line each.

@@ -114,7 +114,7 @@ fn curve(at: &Use<'_>, queue: u8, writer: &mut Writer) -> Result<Option<Curve>, 
         Green::Marks(of) => match (&of.min, &of.max) {
             (Some(min), Some(max)) => {
                 others(&whose, it, writer);
-                return rising(at, min, max, of).map(Some);
+                return rising(at, min, max, &of).map(Some);
             }
             _ => "no thresholds of green packets: its queues mark and drop nothing here",
         },
@@ -155,9 +155,23 @@ fn others(whose: &str, it: &Wred, writer: &mut Writer) {
         let all = [&of.min, &of.max, &of.probability];
         all.map(|it| it.as_ref().map(|it| it.value))
     };
+    if it.is_off_by_default() {
+        writer.leave_out(format!(
+            "{whose}: wred_green_enable is missing: read as true, as the curve is meant. By SAI's default it is false, and \
+             such a switch marks nothing, as under scheme PFC"
+        ));
+    }
+    if it.marks[0].any().is_some() {
+        writer.leave_out(format!(
+            "{whose}: thresholds at which packets without ECN are dropped: ECN has its own, and a scenario has one curve for \
+             both, that of ECN"
+        ));
+    }
     let [green, others @ ..] = &it.colors;
-    for (color, other) in COLORS.iter().skip(1).zip(others) {
-        let mut pairs = numbers(green).into_iter().zip(numbers(other));
+    let [own_green, own @ ..] = &it.marks;
+    for (color, (other, own)) in COLORS.iter().skip(1).zip(others.iter().zip(own)) {
+        let drops = numbers(green).into_iter().zip(numbers(other));
+        let mut pairs = drops.chain(numbers(own_green).into_iter().zip(numbers(own)));
         if pairs.any(|(green, other)| other.is_some() && other != green) {
             writer.leave_out(format!(
                 "{whose}: the curve of {color} packets: a scenario has none"

@@ -14,8 +14,9 @@ mod writer;
 use unpause_protocols::units::Time;
 
 use super::finding::Severity;
+use super::known::TABLES;
 use super::model::ConfigDb;
-use super::table::{OF_OTHERS, TABLES};
+use super::table::OF_OTHERS;
 use super::values::some_of;
 use fabric_ports::Ports;
 use links::Fabric;
@@ -204,7 +205,7 @@ fn others(db: &ConfigDb, writer: &mut Writer) {
         writer.leave_out(format!(
             "{}: {}: no counterpart in a scenario",
             db.name(),
-            some_of(&other)
+            other.join(", ")
         ));
     }
     let channels: Vec<&str> = names().filter(|name| CHANNELS.contains(name)).collect();
@@ -214,6 +215,14 @@ fn others(db: &ConfigDb, writer: &mut Writer) {
              min_links of a LAG are not modelled",
             db.name(),
             some_of(&channels)
+        ));
+    }
+    for (table, fields) in &db.unread {
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        writer.leave_out(format!(
+            "{}: {table} {}: no counterpart in a scenario",
+            db.name(),
+            fields.join(", ")
         ));
     }
     let elsewhere = db.findings.iter().filter(|it| it.rule == OF_OTHERS);

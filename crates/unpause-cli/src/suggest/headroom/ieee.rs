@@ -58,8 +58,8 @@ pub fn terms(link: &Link) -> Terms {
             STANDARD,
         ),
     ];
-    let bytes = match link.cell {
-        None => sum,
+    let (bytes, formula, hint) = match link.cell {
+        None => (sum, "sum".to_owned(), CELLS),
         Some(cell) => {
             lines.push(Line::new(
                 "sum",
@@ -69,12 +69,8 @@ pub fn terms(link: &Link) -> Terms {
             ));
             let (bytes, line) = cells(sum, cell);
             lines.push(line);
-            bytes
+            (bytes, format!("sum, in cells of {cell}B"), "")
         }
-    };
-    let formula = match link.cell {
-        None => "sum".to_owned(),
-        Some(cell) => format!("sum, in cells of {cell}B"),
     };
     lines.push(Line::new("headroom", byte_text(bytes), formula, STANDARD));
     let minimum = (2 * link.mtu + PFC_FRAME).saturating_add(cable);
@@ -83,6 +79,7 @@ pub fn terms(link: &Link) -> Terms {
          preamble and gap, PFC frame, cable) and what arrives in [pfc] reaction, 0s by default.\n\
          XON: from XON to the first frame that follows it, a queue that drains at {rate} loses {round_trip}B (MAC and PHY,\n\
          cable, response). If less is left at XON, the link behind it idles.\n\
+         {hint}\
          Sources: IEEE 802.1Q, annex on buffer requirements for PFC; IEEE 802.3, annex 31B; Cisco's guides to PFC.\n",
         rate = link.rate,
     );
@@ -168,6 +165,10 @@ fn response(link: &Link) -> (u64, Line) {
     let line = Line::new(name, format!("{bytes}B"), formula, "802.3, 31B.3.7");
     (bytes, line)
 }
+
+/// The hint where cells are not counted.
+const CELLS: &str = "Cells: frames are counted in bytes here. Switches keep them in whole cells of 96 to 420 bytes, in which small frames take\n\
+     more: --cell counts them, such as --cell 254.\n";
 
 /// The space that `bytes` take in whole cells if every frame has the worst size of 64 bytes and more.
 fn cells(bytes: u64, cell: u64) -> (u64, Line) {

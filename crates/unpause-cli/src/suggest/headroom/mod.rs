@@ -53,15 +53,27 @@ pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
     })
 }
 
-/// The headroom of a cable by IEEE's terms, without the delays of MAC and PHY and with the longest, and by SONiC's script for a Spectrum switch, if it knows the speed.
+/// The cells in which a switch keeps frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// Those of a generation of Spectrum.
+    OfSpectrum(u8),
+    /// Those of another chip: its name, bytes of a cell.
+    Of(&'static str, u64),
+    /// Of a chip whose cells are unknown.
+    Unknown,
+}
+
+/// The headroom of a cable by IEEE's terms, without the delays of MAC and PHY and with the longest, and by SONiC's script, if it
+/// knows the speed and the switch has known cells.
 pub fn of_cable(
     rate: Rate,
     metres: f64,
     mtu: u64,
-    spectrum: Option<u8>,
+    cells: Cells,
     lossless_mtu: Option<u64>,
     small_packets: Option<u8>,
-) -> Vec<(&'static str, Terms)> {
+) -> Vec<(String, Terms)> {
     let link = Link {
         rate,
         metres,
@@ -69,6 +81,37 @@ pub fn of_cable(
         peer_response: None,
         mac_phy: None,
         cell: None,
+    };
+    let at_once = Link {
+        mac_phy: Some(0),
+        ..link
+    };
+    let mut all = vec![
+        (
+            "IEEE 802.1Q, MAC and PHY without a delay (unpause suggest headroom --mac-phy 0B)"
+                .to_owned(),
+            terms(&at_once),
+        ),
+        (
+            "IEEE 802.1Q (unpause suggest headroom)".to_owned(),
+            terms(&link),
+        ),
+    ];
+    let (spectrum, cell, profile) = match cells {
+        Cells::Unknown => return all,
+        Cells::OfSpectrum(generation) => (
+            Some(generation),
+            None,
+            "SONiC's script for Spectrum (unpause suggest headroom --profile sonic-mellanox)"
+                .to_owned(),
+        ),
+        Cells::Of(chip, cell) => (
+            None,
+            Some(cell),
+            format!(
+                "SONiC's script with the cells of {chip} (unpause suggest headroom --profile sonic-mellanox --cell {cell})"
+            ),
+        ),
     };
     let options = SonicOptions {
         spectrum,
@@ -79,23 +122,8 @@ pub fn of_cable(
         eight_lanes: false,
         shared_headroom: false,
     };
-    let sonic = sonic::Sonic::of(&link, &options).ok();
-    let at_once = Link {
-        mac_phy: Some(0),
-        ..link
-    };
-    let mut all = vec![
-        (
-            "IEEE 802.1Q, MAC and PHY without a delay (unpause suggest headroom --mac-phy 0B)",
-            terms(&at_once),
-        ),
-        ("IEEE 802.1Q (unpause suggest headroom)", terms(&link)),
-    ];
-    all.extend(sonic.map(|it| {
-        let profile =
-            "SONiC's script for Spectrum (unpause suggest headroom --profile sonic-mellanox)";
-        (profile, it.terms())
-    }));
+    let sonic = sonic::Sonic::of(&Link { cell, ..link }, &options).ok();
+    all.extend(sonic.map(|it| (profile, it.terms())));
     all
 }
 
