@@ -88,6 +88,23 @@ fn verdicts_of_every_kind_come() {
     assert!(verdicts("qcn").contains("notify"));
 }
 
+/// Arrivals by default, as 802.1Qau says; with the other count departures alone are answered.
+#[test]
+fn qcn_answers_what_it_counts() {
+    let notifying = |count: &str| -> BTreeSet<String> {
+        let mut point = of("qcn", "congestion-point");
+        assert_eq!(point.set("count", count), Ok(true));
+        let all = lines(&cases_of(&point));
+        let notifies = all
+            .iter()
+            .filter(|line| line["expect"]["verdict"] == "notify");
+        notifies.map(|line| line["event"].to_string()).collect()
+    };
+    let only = |event: &str| BTreeSet::from([format!("\"{event}\"")]);
+    assert_eq!(notifying("arrivals"), only("enqueue"));
+    assert_eq!(notifying("departures"), only("dequeue"));
+}
+
 #[test]
 fn pcn_begins_like_this() {
     let mut text = String::new();

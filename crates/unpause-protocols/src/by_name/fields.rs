@@ -23,6 +23,7 @@ choices! {
         InputOccupancyDet = c"input-occupancy-det", InputOccupancyRand = c"input-occupancy-rand"
     }
     qcn_point::Interval { StandardTable = c"standard-table", Fixed = c"fixed" }
+    qcn_point::Count { Arrivals = c"arrivals", Departures = c"departures" }
     dcqcn::AlphaOrder { CutFirst = c"cut-first", UpdateFirst = c"update-first" }
     timely::Variant { PerPacket = c"per-packet", Segment = c"segment", Patched = c"patched", Hpcc = c"hpcc" }
     pfc::PauseMode {

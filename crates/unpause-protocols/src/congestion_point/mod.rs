@@ -64,7 +64,7 @@ named! {
     c"np-ecn" NpEcn of np_ecn { mark_basis, mark_above },
     c"red" Red of red { kmin, kmax, pmax },
     c"wred" Wred of wred { kmin, kmax, pmax },
-    c"qcn" Qcn of qcn { q_eq, weight, sample_base, quantisation, mode, interval },
+    c"qcn" Qcn of qcn { q_eq, weight, sample_base, quantisation, mode, interval, count },
     c"dctcp-red" DctcpRed of dctcp_red { threshold },
     c"tcn" Tcn of tcn { threshold },
     c"codel" Codel of codel { target, interval, spared_bytes, clock_shift },

@@ -6,6 +6,10 @@
 //! far the queue is from its equilibrium with how fast it grows, and sends the result to the packet's
 //! source when it says "congested".
 //!
+//! [`Count`] says whether the bytes from one sample to the next count when they arrive or when they leave. In the standard they
+//! count when they arrive: a queue that fills fast is sampled often. Counted when they leave, samples of a busy link are a fixed
+//! time apart, however fast packets arrive.
+//!
 //! The standard watches the output queue and notifies the source of the packet that arrived. [`Mode`] has
 //! three more ways, which watch the input buffer of a combined-input-output-queued switch. Sampling is the
 //! same; whom to notify is asked of the owner, who knows what lies in the buffer: see [`Selection`].
@@ -25,6 +29,7 @@
 //! | `quantisation` | - | `Linear` | the standard; `TopBits` is found in implementations |
 //! | `mode` | - | `OutputArrival` | the standard; the others are the QCN-at-inputs paper's |
 //! | `interval` | - | `StandardTable` | the standard; `Fixed` is the QCN-at-inputs paper's hardware |
+//! | `count` | - | `Arrivals` | the standard; `Departures` is what "20 us (time of transmitting 100 packets)" in the PCN paper, section 3.2, may mean |
 //!
 //! # Departures
 //!
@@ -34,7 +39,7 @@
 
 use rand_core::Rng;
 
-use super::{Mechanism, Packet, Queue, Verdict};
+use super::{Indifference, Mechanism, Packet, Queue, Verdict};
 use crate::jitter::jittered;
 use crate::names::Names;
 use crate::notification::QcnFeedback;
@@ -101,6 +106,16 @@ pub enum Interval {
     Fixed,
 }
 
+/// Packets whose bytes are counted from one sample to the next. The packet that ends the count is sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Names)]
+pub enum Count {
+    /// Packets that join the buffer. 802.1Qau.
+    #[default]
+    Arrivals,
+    /// Packets that leave the queue. Only for [`Mode::OutputArrival`]: at inputs, arrivals always count.
+    Departures,
+}
+
 /// Parameters of the congestion point of QCN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -116,6 +131,8 @@ pub struct Params {
     pub mode: Mode,
     /// How far apart samples are.
     pub interval: Interval,
+    /// Where bytes are counted.
+    pub count: Count,
 }
 
 impl Default for Params {
@@ -127,6 +144,7 @@ impl Default for Params {
             quantisation: Quantisation::Linear,
             mode: Mode::OutputArrival,
             interval: Interval::StandardTable,
+            count: Count::Arrivals,
         }
     }
 }
@@ -196,6 +214,21 @@ impl Qcn {
         i64::try_from(bytes).unwrap_or(i64::MAX)
     }
 
+    /// True if it counts packets that leave.
+    fn counts_departures(&self) -> bool {
+        self.params.count == Count::Departures && !self.params.mode.at_input()
+    }
+
+    /// Counts a packet of this many bytes; samples the queue if that is due.
+    fn count<R: Rng>(&mut self, bytes: u32, queue: Queue, rng: &mut R) -> Verdict {
+        self.to_sample -= i64::from(bytes);
+        if self.to_sample > 0 {
+            Verdict::Pass
+        } else {
+            self.sample(queue, rng)
+        }
+    }
+
     fn sample<R: Rng>(&mut self, queue: Queue, rng: &mut R) -> Verdict {
         let q = queue.bytes.min(LONGEST_QUEUE) as i64;
         let qfb = self.quantise(self.fb(q, self.q_old));
@@ -215,6 +248,15 @@ impl Qcn {
 }
 
 impl Mechanism for Qcn {
+    fn indifference(&self) -> Indifference {
+        let departures = self.counts_departures();
+        Indifference {
+            to_enqueue: departures,
+            to_enqueue_behind: departures,
+            to_dequeue_below: if departures { 0 } else { u64::MAX },
+            ..Indifference::default()
+        }
+    }
     #[inline]
     fn on_enqueue<R: Rng>(
         &mut self,
@@ -223,11 +265,24 @@ impl Mechanism for Qcn {
         queue: Queue,
         rng: &mut R,
     ) -> Verdict {
-        self.to_sample -= i64::from(packet.bytes);
-        if self.to_sample > 0 {
+        if self.counts_departures() {
             Verdict::Pass
         } else {
-            self.sample(queue, rng)
+            self.count(packet.bytes, queue, rng)
+        }
+    }
+    #[inline]
+    fn on_dequeue<R: Rng>(
+        &mut self,
+        _now: Time,
+        packet: &Packet,
+        queue: Queue,
+        rng: &mut R,
+    ) -> Verdict {
+        if self.counts_departures() {
+            self.count(packet.bytes, queue, rng)
+        } else {
+            Verdict::Pass
         }
     }
 }
@@ -381,5 +436,59 @@ mod tests {
             }
         }
         assert_eq!(last, 10_000);
+    }
+    /// PCN paper, section 3.2: a sample in "20 us (time of transmitting 100 packets)", 100 packets of 1048 B at 40 Gb/s,
+    /// if departures count. If arrivals do, a sample comes earlier by the ratio of the rates, here 14.5.
+    #[test]
+    fn samples_are_apart_in_time_by_the_rate_of_what_is_counted() {
+        const BYTES: u32 = 1048;
+        let count_of = |count, (arrivals, departures): (u32, u32)| {
+            let params = Params {
+                interval: Interval::Fixed,
+                sample_base: 100 * BYTES,
+                count,
+                ..Params::default()
+            };
+            let (mut cp, mut rng) = cp(params);
+            let packet = Packet {
+                bytes: BYTES,
+                ect: true,
+                enqueued_at: Time::ZERO,
+            };
+            let mut samples = 0;
+            for _ in 0..arrivals {
+                let verdict = cp.on_enqueue(Time::ZERO, &packet, queue(1_000_000), &mut rng);
+                samples += u32::from(verdict != Verdict::Pass);
+            }
+            for _ in 0..departures {
+                let verdict = cp.on_dequeue(Time::ZERO, &packet, queue(1_000_000), &mut rng);
+                samples += u32::from(verdict != Verdict::Pass);
+            }
+            samples
+        };
+        // 580 Gb/s arrive and 40 Gb/s leave, for 2.1 ms.
+        let packets = (145_000, 10_000);
+        assert_eq!(count_of(Count::Arrivals, packets), 1450);
+        assert_eq!(count_of(Count::Departures, packets), 100);
+    }
+
+    #[test]
+    fn at_inputs_arrivals_always_count() {
+        let params = Params {
+            mode: Mode::InputArrival,
+            interval: Interval::Fixed,
+            count: Count::Departures,
+            ..Params::default()
+        };
+        let (mut cp, mut rng) = cp(params);
+        let packet = Packet {
+            bytes: 150_000,
+            ect: true,
+            enqueued_at: Time::ZERO,
+        };
+        let verdict = cp.on_enqueue(Time::ZERO, &packet, queue(1_000_000), &mut rng);
+        assert!(matches!(verdict, Verdict::Notify(_)));
+        let verdict = cp.on_dequeue(Time::ZERO, &packet, queue(1_000_000), &mut rng);
+        assert_eq!(verdict, Verdict::Pass);
     }
 }

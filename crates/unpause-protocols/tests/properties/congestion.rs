@@ -107,18 +107,26 @@ fn config() -> impl Strategy<Value = Config> {
             any::<u8>(),
             any::<u32>(),
             quantisation,
-            prop::sample::select(vec![qcn::Interval::StandardTable, qcn::Interval::Fixed])
+            prop::sample::select(vec![qcn::Interval::StandardTable, qcn::Interval::Fixed]),
+            prop::sample::select(vec![
+                (qcn::Mode::InputArrival, qcn::Count::Arrivals),
+                (qcn::Mode::OutputArrival, qcn::Count::Arrivals),
+                (qcn::Mode::OutputArrival, qcn::Count::Departures),
+            ]),
         )
-            .prop_map(|(q_eq, weight, sample_base, quantisation, interval)| {
-                Config::Qcn(qcn::Params {
-                    q_eq,
-                    weight,
-                    sample_base,
-                    quantisation,
-                    interval,
-                    mode: qcn::Mode::InputArrival,
-                })
-            }),
+            .prop_map(
+                |(q_eq, weight, sample_base, quantisation, interval, (mode, count))| {
+                    Config::Qcn(qcn::Params {
+                        q_eq,
+                        weight,
+                        sample_base,
+                        quantisation,
+                        interval,
+                        mode,
+                        count,
+                    })
+                }
+            ),
     ]
 }
 

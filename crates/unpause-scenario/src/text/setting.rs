@@ -256,6 +256,7 @@ pub(crate) type MarkBasis = OneOf<np_ecn::MarkBasis>;
 pub(crate) type Quantisation = OneOf<qcn::Quantisation>;
 pub(crate) type QcnMode = OneOf<qcn::Mode>;
 pub(crate) type QcnInterval = OneOf<qcn::Interval>;
+pub(crate) type QcnCount = OneOf<qcn::Count>;
 pub(crate) type AlphaOrder = OneOf<dcqcn::AlphaOrder>;
 pub(crate) type TimelyVariant = OneOf<timely::Variant>;
 

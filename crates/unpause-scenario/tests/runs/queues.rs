@@ -1,12 +1,14 @@
 //! Queues, markings, schedulers and loads as scenario files say them.
 
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, UInt8Type, UInt64Type};
 use unpause_protocols::congestion_point::{self, dctcp_red, ecn_sharp};
 use unpause_protocols::scheduler;
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::Run;
 use unpause_sim::traffic::{Interval, Pairs, Receivers, TrafficSpec};
 
-use crate::small::parsed;
+use crate::small::{parsed, refusal, run};
 
 const LEAF_SPINE: &str = r#"
 duration = "1ms"
@@ -207,4 +209,83 @@ fn ports_have_ranges_and_patterns() {
         with(r#"["leaf2->spine*"]"#),
         with(r#"["leaf2->spine0..spine7"]"#)
     );
+}
+
+/// Flows of 14 hosts come and go every 2 ms at a port that another one has all the time, as in Fig. 18 of the PCN paper: it carries 23 Gb/s
+/// under QCN. Counted at the arrivals, samples come so often while the flows arrive that they are cut too far.
+#[test]
+fn qcn_uses_a_link_better_if_departures_count() {
+    let gbps = |count: &str| {
+        let outcome = run(&format!(
+            "duration = \"40ms\"\n[topology]\nbuilder = \"two-switch\"\nleft = [\"H0\", \"H1\"]\n\
+             right = [\"R0\", \"R1\", \"H2..H15\"]\nrate = \"40Gbps\"\ndelay = \"5us\"\n[pfc]\nxoff = \"512KB\"\n\
+             [[scheme]]\nname = \"QCN\"\ncongestion_control = \"qcn\"\n[scheme.qcn]\ntime_reset = \"1.5ms\"\n{count}\n\
+             [[traffic]]\nname = \"F1\"\nkind = \"flow\"\nfrom = \"H1\"\nto = \"R1\"\n\
+             [[traffic]]\nname = \"bursts\"\nkind = \"on-off\"\nfrom = \"H2..H15\"\nto = \"R1\"\non = \"2ms\"\noff = \"2ms\"\n"
+        ));
+        let bytes = outcome.tables.flows["delivered_bytes"].as_primitive::<UInt64Type>();
+        let all: u64 = bytes.values().iter().sum();
+        all as f64 * 8.0 / 40e6
+    };
+    let arrivals = gbps("count = \"arrivals\"");
+    let departures = gbps("count = \"departures\"");
+    assert_eq!(gbps(""), arrivals);
+    assert!(departures > 1.25 * arrivals, "{departures} {arrivals}");
+}
+
+/// Three hosts of 40 Gb/s send to one for 1 ms, and nothing slows them down. A sample each 104.8 KB: of what arrives, three times the
+/// link, there are 143 after 15 MB, and of what leaves 47 after 5 MB. Each finds the queue longer than it should be.
+#[test]
+fn qcn_samples_by_the_rate_of_what_it_counts() {
+    let messages = |count: &str| {
+        let outcome = run(&format!(
+            "duration = \"1ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 4\nrate = \"40Gbps\"\ndelay = \"1us\"\n\
+             [switch]\nlossless = []\nlossy_queue = \"30MB\"\nbuffer = \"40MB\"\n\
+             [[scheme]]\nname = \"QCN\"\ncongestion_control = \"qcn\"\n\
+             [scheme.qcn]\ninterval = \"fixed\"\nsample_base = \"104.8KB\"\ncount = \"{count}\"\n\
+             [[traffic]]\nname = \"in\"\nkind = \"flow\"\nfrom = \"H1..H3\"\nto = \"H0\"\ncontrolled = false\n"
+        ));
+        let sent = outcome.tables.ports["cnm_packets"].as_primitive::<UInt64Type>();
+        sent.values().iter().sum::<u64>()
+    };
+    // Frames sent in the last microsecond have not arrived.
+    assert!((142..=143).contains(&messages("arrivals")));
+    assert_eq!(messages("departures"), 47);
+}
+
+/// Where the queue neither grows nor shrinks, as much leaves as arrives. So both ways of counting have the same fixed point: feedback of 0,
+/// which is a full link and a queue of Q_eq.
+#[test]
+fn qcn_has_one_fixed_point_however_it_counts() {
+    const Q_EQ: f64 = 26_000.0;
+    for count in ["arrivals", "departures"] {
+        let outcome = run(&format!(
+            "duration = \"200ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 3\nrate = \"10Gbps\"\ndelay = \"1us\"\n\
+             [[scheme]]\nname = \"QCN\"\ncongestion_control = \"qcn\"\n[scheme.qcn]\ncount = \"{count}\"\n\
+             [[traffic]]\nname = \"F\"\nkind = \"flow\"\nfrom = \"H1..H2\"\nto = \"H0\"\n\
+             [probes]\ninterval = \"100us\"\nports = [\"S0->H0\"]\n"
+        ));
+        let series = &outcome.tables.port_series;
+        let column = |name: &str| series[name].as_primitive::<UInt64Type>().values().to_vec();
+        let times = series["time_ns"].as_primitive::<Float64Type>().values();
+        let priorities = series["priority"].as_primitive::<UInt8Type>().values();
+        let late = (0..series.num_rows()).filter(|row| times[*row] >= 1e8 && priorities[*row] == 3);
+        let late: Vec<usize> = late.collect();
+        let (queues, sent) = (column("queue_bytes"), column("tx_bytes"));
+        let mean = late.iter().map(|row| queues[*row] as f64).sum::<f64>() / late.len() as f64;
+        let bytes = sent[late[late.len() - 1]] - sent[late[0]];
+        assert!((mean / Q_EQ - 1.0).abs() < 0.05, "{count}: {mean}");
+        // Of 10 Gb/s for 100 ms, and a frame.
+        assert!(bytes.abs_diff(125_000_000) <= 1_048, "{count}: {bytes}");
+    }
+}
+
+#[test]
+fn qcn_counts_no_departures_at_inputs() {
+    let text = format!(
+        "{LEAF_SPINE}load = 0.5\n[[scheme]]\nname = \"A\"\ncongestion_control = \"qcn\"\n\
+         [scheme.qcn]\nmode = \"input-arrival\"\ncount = \"departures\"\n"
+    );
+    let said = refusal(&text);
+    assert!(said.contains("`count` and `mode` contradict"), "{said}");
 }

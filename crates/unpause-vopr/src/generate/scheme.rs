@@ -131,6 +131,10 @@ fn without_effect(mechanism: &str, parameters: &mut Table) {
     if is("variant", "patched".into()) {
         idle.extend(["hai_after", "hai_factor", "hai_delta"]);
     }
+    let watches_inputs = |mode: &Value| *mode != "output-arrival".into();
+    if mechanism == "qcn" && parameters.get("mode").is_some_and(watches_inputs) {
+        idle.push("count");
+    }
     if parameters.contains_key("hai_delta") {
         idle.push("hai_factor");
     }

@@ -1,13 +1,15 @@
 //! QCN (IEEE 802.1Qau).
 
+use unpause_protocols::congestion_point::qcn::Count;
 use unpause_protocols::{congestion_control, congestion_point};
 use unpause_sim::config::{Config, PfcThreshold, SchemeConfig};
 use unpause_text::count::size;
+use unpause_text::error::{Checked, Problem};
 use unpause_text::quantity::{DataRate, Duration, Ratio, Size};
 
 use super::congestion_control::Scheme;
 use crate::text::keys::{self, Param};
-use crate::text::setting::{PowerOfHalf, QcnInterval, QcnMode, Quantisation};
+use crate::text::setting::{PowerOfHalf, QcnCount, QcnInterval, QcnMode, Quantisation};
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -38,6 +40,9 @@ pub(super) struct Keys {
     /// bytes between samples: shorter under congestion; or `"fixed"`: always `sample_base`
     #[key(sets = cp.interval, from = "the standard; Fixed is the QCN-at-inputs paper's hardware")]
     interval: Param<QcnInterval>,
+    /// packets whose bytes count from one sample to the next: those that join the queue (802.1Qau), or `"departures"`: those that leave it. Samples of a busy link are then a fixed time apart, however fast packets arrive. Only with `mode = "output-arrival"`
+    #[key(sets = cp.count, from = "the standard; Departures is what \"20 us (time of transmitting 100 packets)\" in the PCN paper, section 3.2, may mean")]
+    count: Param<QcnCount>,
     /// gain of a decrease
     #[key(sets = rp.gd_log2, from = "IEEE8021-CN-MIB: Gd = 1/128")]
     gd: Param<PowerOfHalf>,
@@ -73,6 +78,21 @@ impl Scheme for Qcn {
     const NOTIFIES_BY: Option<&'static str> = Some("CNM");
     const REPLACEABLE: Option<&'static [&'static str]> = None;
     type Keys = Keys;
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        let departures = self.cp.count == Count::Departures;
+        if departures && self.cp.mode.at_input() {
+            let place = keys.count.peek().map(|count| count.span());
+            return Problem::new("`count` and `mode` contradict each other")
+                .at(
+                    place.unwrap_or_default(),
+                    "departures are counted at the output queue",
+                )
+                .help("at inputs, arrivals count: remove `count`, or set mode = \"output-arrival\"")
+                .err();
+        }
+        Ok(())
+    }
 
     fn config(self) -> SchemeConfig {
         SchemeConfig {
