@@ -10,9 +10,10 @@ const MOST_POINTS: usize = 4;
 /// Warnings, and behind them notes, each with what to do. What several runs say is said once; `runs` tells
 /// at which points of a sweep. With `all`, nothing is left out.
 pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
-    let mut groups: Vec<(&Warning, Vec<u32>)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for warning in warnings {
-        let same = |(other, _): &&mut (&Warning, Vec<u32>)| {
+        let same = |group: &&mut Group| {
+            let other = group.warning;
             let alike = if warning.note {
                 other.kind == warning.kind && begin(other) == begin(warning)
             } else {
@@ -21,11 +22,21 @@ pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
             other.scheme == warning.scheme && other.note == warning.note && alike
         };
         match groups.iter_mut().find(same) {
-            Some((_, runs)) => runs.push(warning.run),
-            None => groups.push((warning, vec![warning.run])),
+            Some(group) => {
+                group.runs.push(warning.run);
+                // Details of notes are each run's own.
+                if group.message != warning.message {
+                    group.message = begin(warning);
+                }
+            }
+            None => groups.push(Group {
+                warning,
+                message: &warning.message,
+                runs: vec![warning.run],
+            }),
         }
     }
-    groups.sort_by_key(|(warning, _)| warning.note);
+    groups.sort_by_key(|group| group.warning.note);
     let every = merged(&groups, runs, all);
     let mut text = String::new();
     let mut said: Vec<(&str, &str)> = Vec::new();
@@ -55,6 +66,14 @@ pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
     text
 }
 
+/// What several runs of a scheme say.
+struct Group<'a> {
+    warning: &'a Warning,
+    /// What they have in common.
+    message: &'a str,
+    runs: Vec<u32>,
+}
+
 /// The content of one sentence.
 struct Said<'a> {
     schemes: Vec<&'a str>,
@@ -69,16 +88,11 @@ struct Said<'a> {
 }
 
 /// Sentences that are the same of several schemes as one.
-fn merged<'a>(groups: &[(&'a Warning, Vec<u32>)], runs: &[Summary], all: bool) -> Vec<Said<'a>> {
+fn merged<'a>(groups: &[Group<'a>], runs: &[Summary], all: bool) -> Vec<Said<'a>> {
     let mut every: Vec<Said> = Vec::new();
-    for (warning, at) in groups {
-        // Details of notes are each run's own.
-        let message = if warning.note && at.len() > 1 {
-            begin(warning)
-        } else {
-            &warning.message
-        };
-        let points = points(&warning.scheme, at, runs, all);
+    for group in groups {
+        let (warning, message) = (group.warning, group.message);
+        let points = points(&warning.scheme, &group.runs, runs, all);
         let help = warning.help.as_deref();
         let same = |other: &&mut Said| {
             let own = (warning.note, &*warning.kind, message, help, &*points);
@@ -126,8 +140,16 @@ fn who(schemes: &[&str], runs: &[Summary]) -> String {
     schemes.join(between)
 }
 
+/// What happened, behind the place in the file if there is one: the measurement follows the colon.
 fn begin(warning: &Warning) -> &str {
-    warning.message.split(':').next().unwrap_or_default()
+    let message = &*warning.message;
+    let mut ends = message.match_indices(": ").map(|(at, _)| at);
+    let is_place = |at: usize| {
+        let line = message[..at].rsplit_once(':').map(|(_, line)| line);
+        line.is_some_and(|line| line.parse::<u32>().is_ok())
+    };
+    let end = ends.find(|at| !is_place(*at));
+    &message[..end.unwrap_or(message.len())]
 }
 
 /// ` at xoff=64, 128 (2 of 8 runs)`; nothing if a scheme's only run says it, or all do.
@@ -217,6 +239,24 @@ mod tests {
             shown.contains("note: PFC at xoff=0, xoff=1, xoff=2, xoff=3 and 1 more: no PAUSE"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn what_stands_behind_a_place_is_kept() {
+        let place = "a/b.toml:14: ";
+        let same = format!("{place}the thresholds are those of 40 Gb/s: kmin 5 KB");
+        let said: Vec<_> = (0..2)
+            .map(|run| warning(run, "never-triggered", &same))
+            .collect();
+        let shown = text(&said, &runs(2), false);
+        assert_eq!(shown, format!("note: PFC in all 2 runs: {same}\n"));
+        let own = |run| format!("{place}the load is another: {run} of 0.7");
+        let said: Vec<_> = (0..2)
+            .map(|run| warning(run, "never-triggered", &own(run)))
+            .collect();
+        let shown = text(&said, &runs(2), false);
+        let expected = "note: PFC in all 2 runs: a/b.toml:14: the load is another\n";
+        assert_eq!(shown, expected);
     }
 
     #[test]

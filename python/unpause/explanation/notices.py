@@ -7,6 +7,7 @@ and seeds at which they say it; of each kind and scheme the first three are show
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from unpause.text import key_text, value_text
 _MOST_OF_A_KIND = 3
 #: The most points that are named.
 _MOST_POINTS = 4
+#: File and line at the start of a message.
+_PLACE = re.compile(r".*?:\d+: ")
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class _Group:
     """What runs say alike: of one scheme at first, then of all that say it at the same points."""
 
     warning: Mapping[str, Any]
+    #: What they have in common.
+    message: str
     runs: list[int]
     schemes: list[str]
     who: str = ""
@@ -110,8 +115,9 @@ def grouped(
         kind, note = _kind(group), _is_note(group.warning)
         seen[kind] += 1
         if seen[kind] <= _MOST_OF_A_KIND:
-            message = _message(group)
-            found.append(Said(group.who + group.at, message, group.warning.get("help") or "", note))
+            found.append(
+                Said(group.who + group.at, group.message, group.warning.get("help") or "", note)
+            )
         elif seen[kind] == _MOST_OF_A_KIND + 1:
             more = f"{of_kind[kind] - _MOST_OF_A_KIND} more of kind {kind[1]}"
             found.append(Said(kind[0], f"{more}: {rest}", "", note))
@@ -124,10 +130,13 @@ def _by_scheme(warnings: Iterable[Any]) -> list[_Group]:
         if not isinstance(it, Mapping):
             continue
         note, scheme = _is_note(it), it.get("scheme", "")
-        # Details of notes are each run's own.
-        alike = (it.get("kind"), _begin(it)) if note else (it.get("message"), it.get("help"))
-        group = groups.setdefault((scheme, note, *alike), _Group(it, [], [scheme]))
+        message = str(it.get("message", ""))
+        alike = (it.get("kind"), _begin(message)) if note else (message, it.get("help"))
+        group = groups.setdefault((scheme, note, *alike), _Group(it, message, [], [scheme]))
         group.runs.append(it.get("run", -1))
+        # Details of notes are each run's own.
+        if group.message != message:
+            group.message = _begin(message)
     return sorted(groups.values(), key=lambda group: _is_note(group.warning))
 
 
@@ -136,7 +145,7 @@ def _merged(groups: Iterable[_Group], points: _Points) -> list[_Group]:
     found: dict[tuple[Any, ...], _Group] = {}
     for group in groups:
         it, group.at = group.warning, points.text(group.schemes[0], group.runs)
-        key = _is_note(it), it.get("kind"), _message(group), it.get("help"), group.at
+        key = _is_note(it), it.get("kind"), group.message, it.get("help"), group.at
         if key in found:
             found[key].schemes.append(group.schemes[0])
         else:
@@ -150,14 +159,16 @@ def _kind(group: _Group) -> tuple[str, str]:
     return group.who, str(group.warning.get("kind", ""))
 
 
-def _message(group: _Group) -> str:
-    several = _is_note(group.warning) and len(group.runs) > 1
-    return _begin(group.warning) if several else str(group.warning.get("message", ""))
+def _begin(message: str) -> str:
+    """What happened, behind the place in the file if there is one; the measurement follows."""
+    behind = without_place(message)
+    return message[: len(message) - len(behind)] + behind.partition(": ")[0]
 
 
-def _begin(warning: Mapping[str, Any]) -> str:
-    """What happened: the measurement follows the colon."""
-    return str(warning.get("message", "")).partition(":")[0]
+def without_place(message: str) -> str:
+    """A message without the file and the line that it may start with."""
+    place = _PLACE.match(message)
+    return message[place.end() :] if place else message
 
 
 def _is_note(warning: Mapping[str, Any]) -> bool:

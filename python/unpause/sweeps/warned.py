@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from unpause.errors import ResultError
-from unpause.explanation.notices import Notices, Said, grouped
+from unpause.explanation.notices import Notices, Said, grouped, without_place
 
 _KEY = b"unpause.warnings"
 #: More of them are only counted: a sweep may have a million points.
@@ -22,10 +22,19 @@ _MOST = 20_000
 
 
 def marked(table: pa.Table, warnings: Sequence[Any]) -> pa.Table:
-    """The table of a point, with the warnings of its runs."""
+    """The table of a point, with the warnings of its runs.
+
+    They name no line: a point's text is written anew, and its lines are not those of the file.
+    """
     if not warnings:
         return table
-    return table.replace_schema_metadata({_KEY: json.dumps(warnings).encode()})
+    kept = [
+        {**it, "message": without_place(str(it.get("message", "")))}
+        if isinstance(it, Mapping)
+        else it
+        for it in warnings
+    ]
+    return table.replace_schema_metadata({_KEY: json.dumps(kept).encode()})
 
 
 class Warned:
