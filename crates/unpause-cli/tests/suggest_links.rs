@@ -117,7 +117,7 @@ fn a_buffer_that_cannot_hold_the_headroom_is_refused() {
             "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 2MB --ports 32",
             "pfc --rate 100Gbps --cable 10km --buffer 1MB --ports 32 --priorities 2",
             "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 2800KB --ports 32",
-            "pfc --rate 400Gbps --cable 300m --buffer 2MB --ports 9 --headroom 200KB --write it.toml",
+            "pfc --rate 400Gbps --cable 300m --buffer 2200KB --ports 9 --headroom 200KB --write it.toml",
         ],
         1
     ));

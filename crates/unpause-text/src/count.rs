@@ -25,24 +25,45 @@ pub fn were(number: u64) -> &'static str {
     if number == 1 { "was" } else { "were" }
 }
 
-/// Bytes for people, not more than there are: for a limit that is to be followed.
+/// Bytes for people, not more than there are: for a limit that is to be followed. It has four digits or more.
 pub fn size_at_most(bytes: u64) -> String {
-    size(bytes - bytes % step(bytes))
+    exact(bytes - bytes % step(bytes))
 }
 
 /// Bytes for people, not less than there are.
 pub fn size_at_least(bytes: u64) -> String {
-    size(bytes.next_multiple_of(step(bytes)))
+    exact(at_least(bytes))
 }
 
-/// The last digit that [`size`] writes.
+/// The bytes that [`size_at_least`] writes.
+pub fn at_least(bytes: u64) -> u64 {
+    bytes.div_ceil(step(bytes)).saturating_mul(step(bytes))
+}
+
+/// The last digit that advice has.
 fn step(bytes: u64) -> u64 {
     match bytes {
         0..1_000 => 1,
         1_000..1_000_000 => 100,
-        1_000_000..1_000_000_000 => 100_000,
-        _ => 100_000_000,
+        1_000_000..1_000_000_000 => 1_000,
+        _ => 1_000_000,
     }
+}
+
+/// Bytes with all their digits, in the largest unit of which there is one.
+fn exact(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1_000 => (1, "B"),
+        1_000..1_000_000 => (1_000, "KB"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB"),
+        _ => (1_000_000_000, "GB"),
+    };
+    let rest = format!("{:09}", bytes % unit * (1_000_000_000 / unit));
+    let number = format!("{}.{rest}", bytes / unit);
+    format!(
+        "{} {name}",
+        number.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 /// An estimate for people, to two digits: `123456` is `120000`.
@@ -81,9 +102,12 @@ mod tests {
     #[test]
     fn a_limit_is_not_rounded_up() {
         let of = [999, 241_050, 241_100, 999_999, 1_999_999].map(size_at_most);
-        assert_eq!(of, ["999 B", "241 KB", "241.1 KB", "999.9 KB", "1.9 MB"]);
-        let of = [999, 241_050, 241_100, 1_910_001].map(size_at_least);
-        assert_eq!(of, ["999 B", "241.1 KB", "241.1 KB", "2 MB"]);
+        assert_eq!(of, ["999 B", "241 KB", "241.1 KB", "999.9 KB", "1.999 MB"]);
+        let of = [999, 241_050, 241_100, 999_950, 1_910_001, 2_000_000_001].map(size_at_least);
+        let safe = [
+            "999 B", "241.1 KB", "241.1 KB", "1 MB", "1.911 MB", "2.001 GB",
+        ];
+        assert_eq!(of, safe);
     }
 
     #[test]

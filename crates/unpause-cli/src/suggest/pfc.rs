@@ -22,6 +22,8 @@ pub struct Thresholds {
     given: bool,
     /// Buffer without headroom.
     shared: u64,
+    /// That for each port and priority.
+    share: u64,
     xoff: u64,
     xon: u64,
 }
@@ -52,12 +54,12 @@ pub fn suggest(args: &SuggestPfc) -> Result<Thresholds, Error> {
         ));
     }
     let shared = buffer - reserved;
-    let xoff = shared / users;
+    let share = shared / users;
     let two_frames = 2 * link.mtu;
-    if xoff < two_frames {
+    if share < 2 * two_frames {
         return Err(wrong(
             format!(
-                "{named} leave {shared}B of the buffer, {xoff}B for each port and priority: XON is two frames below XOFF, and two frames are {two_frames}B"
+                "{named} leave {shared}B of the buffer, {share}B for each port and priority: XOFF is two frames below that, XON two frames below XOFF, and two frames are {two_frames}B"
             ),
             "raise --buffer, or lower --ports, --priorities, --cable or --mtu",
         ));
@@ -71,8 +73,9 @@ pub fn suggest(args: &SuggestPfc) -> Result<Thresholds, Error> {
         headroom,
         given: args.headroom.is_some(),
         shared,
-        xoff,
-        xon: xoff - two_frames,
+        share,
+        xoff: share - two_frames,
+        xon: share - 2 * two_frames,
     })
 }
 
@@ -122,10 +125,19 @@ impl Thresholds {
                 "DCQCN paper, section 4",
             ),
             line(
-                "xoff",
-                self.xoff,
+                "share",
+                self.share,
                 format!("shared / {users_text}: all may be full at once"),
                 "DCQCN paper, section 4",
+            ),
+            line(
+                "xoff",
+                self.xoff,
+                format!(
+                    "share - 2 x {}B: the frame that exceeds XOFF, and ACKs, are in it, too",
+                    self.link.mtu
+                ),
+                "ours",
             ),
             line(
                 "xon",
@@ -315,10 +327,11 @@ mod tests {
 
     /// 12 MB, 32 ports, 8 priorities, 22.4 KB in flight: 24.47 KB.
     #[test]
-    fn xoff_is_that_of_the_dcqcn_papers_switch() {
+    fn the_share_is_that_of_the_dcqcn_papers_switch() {
         let thresholds = of(12_000_000, 32, 8, 22_400).unwrap();
-        assert_eq!(thresholds.xoff, 24_475);
-        assert_eq!(thresholds.xon, 24_475 - 3000);
+        assert_eq!(thresholds.share, 24_475);
+        assert_eq!(thresholds.xoff, 24_475 - 3000);
+        assert_eq!(thresholds.xon, 24_475 - 6000);
     }
 
     /// A scenario has at most ten ports and one priority; its switches share what the operator's share.
@@ -352,11 +365,11 @@ mod tests {
     fn a_full_switch_fits_into_its_buffer() {
         let it = of(12_000_000, 32, 8, 22_400).unwrap();
         let all = it.ports * it.priorities;
-        assert!(all * (it.xoff + it.headroom) <= it.buffer);
-        assert!(all * (it.xoff + it.headroom + 1) > it.buffer);
+        assert!(all * (it.share + it.headroom) <= it.buffer);
+        assert!(all * (it.share + it.headroom + 1) > it.buffer);
         assert!(of(256 * 22_400, 32, 8, 22_400).is_err());
-        assert!(of(256 * (22_400 + 2_999), 32, 8, 22_400).is_err());
-        assert!(of(256 * (22_400 + 3_000), 32, 8, 22_400).is_ok());
+        assert!(of(256 * (22_400 + 5_999), 32, 8, 22_400).is_err());
+        assert!(of(256 * (22_400 + 6_000), 32, 8, 22_400).is_ok());
     }
 
     /// 100 Gb/s over 40 km into 50 Gb/s with XOFF of 512 KB: the simulator carries 75 %.

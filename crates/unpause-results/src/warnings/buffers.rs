@@ -9,8 +9,9 @@ use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::run::Run;
 use crate::warnings::in_force::{self, Place};
+use crate::warnings::room;
 use unpause_import::buffers::{Share, fill};
-use unpause_text::count::{size, size_at_most};
+use unpause_text::count::{size, size_at_least, size_at_most};
 
 /// A setting to look at.
 pub struct Said<'a> {
@@ -169,23 +170,9 @@ impl<'a> Switches<'a> {
 
     /// The buffer is full before every ingress has reached XOFF.
     fn buffer(&self) -> Option<Said<'a>> {
-        let wanted = |node| -> u64 {
-            let priorities = self.priorities(node);
-            priorities
-                .flat_map(|priority| self.xoffs(node, priority))
-                .sum()
-        };
-        let left = |node| {
-            let priorities = self.priorities(node);
-            let headroom: u64 = priorities
-                .map(|priority| self.headroom(node, priority, self.ports(node)))
-                .sum();
-            let buffer = in_force::buffer(self.config, node)?;
-            Some(buffer.saturating_sub(headroom.min(self.pool())))
-        };
         let all = self
             .each()
-            .filter_map(|node| Some((node, wanted(node), left(node)?)));
+            .filter_map(|node| Some((node, self.wanted(node), self.left(node)?)));
         let (node, wanted, left) = all
             .filter(|(_, wanted, left)| wanted > left)
             .max_by_key(|(node, wanted, _)| (*wanted, Reverse(*node)))?;
@@ -216,26 +203,101 @@ impl<'a> Switches<'a> {
                 )
             }
         };
-        let fits = left / (inputs * priorities).max(1) as u64;
         let key = same.map_or("xoff", |(_, key)| key);
         Some(Said {
             kind: "small-buffer",
             message,
-            help: match is_own {
-                true => format!(
-                    "set {key} to {} or less, or raise its buffer",
-                    size_at_most(fits)
-                ),
-                false => format!(
-                    "set {key} to {} or less, or remove {buffer}: enough for every port is the default",
-                    size_at_most(fits)
-                ),
-            },
+            help: self.help(node, key, buffer),
             key: match is_own {
                 true => Vec::new(),
                 false => vec!["switch", "buffer"],
             },
         })
+    }
+
+    /// XOFF of all inputs of a switch together, in all priorities.
+    fn wanted(&self, node: NodeId) -> u64 {
+        let priorities = self.priorities(node);
+        priorities
+            .flat_map(|priority| self.xoffs(node, priority))
+            .sum()
+    }
+
+    /// The frames that exceed XOFF at all inputs, and what is not lossless: they take shared memory, too.
+    fn beside(&self, node: NodeId) -> u64 {
+        let frame = u64::from(self.config.largest_frame_bytes());
+        let places = self.inputs(node).count() * self.priorities(node).count();
+        room::of_others(self.config, node).saturating_add(frame * places as u64)
+    }
+
+    /// The buffer that no switch with the same setting fills before every ingress has sent PAUSE, with enough headroom then.
+    pub fn enough(&self, node: NodeId) -> u64 {
+        let each = self.alike(node).map(|node| {
+            let shared = self.wanted(node).saturating_add(self.beside(node));
+            shared.saturating_add(room::all_headroom(self.config, node, true))
+        });
+        each.max().unwrap_or(0)
+    }
+
+    /// The switches with the buffer of this one.
+    fn alike(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let buffer = in_force::buffer(self.config, node);
+        self.each()
+            .filter(move |it| in_force::buffer(self.config, *it) == buffer)
+    }
+
+    /// What headroom leaves of the buffer of a switch.
+    fn left(&self, node: NodeId) -> Option<u64> {
+        let headroom = room::all_headroom(self.config, node, false);
+        let buffer = in_force::buffer(self.config, node)?;
+        Some(buffer.saturating_sub(headroom.min(self.pool())))
+    }
+
+    /// The XOFF at which no input of these switches finds the buffer full before it has sent PAUSE.
+    fn fits(&self, node: NodeId) -> u64 {
+        let each = self.alike(node).filter_map(|node| {
+            let places = self.inputs(node).count() * self.priorities(node).count();
+            let left = self.left(node)?.saturating_sub(self.beside(node));
+            left.checked_div(places as u64)
+        });
+        each.min().unwrap_or(0)
+    }
+
+    /// Such an XOFF, or a larger buffer.
+    fn help(&self, node: NodeId, xoff: &str, buffer: &str) -> String {
+        let larger = format!(
+            "raise {buffer} to {} or more",
+            size_at_least(self.enough(node))
+        );
+        let fits = self.fits(node);
+        let two_frames = 2 * u64::from(self.config.largest_frame_bytes());
+        if fits <= two_frames {
+            return larger;
+        }
+        let priorities = self.priorities(node);
+        let places = priorities.flat_map(|priority| {
+            let ports = self.inputs(node).map(|(port, _)| port);
+            ports.map(move |port| Place {
+                node,
+                port,
+                priority,
+            })
+        });
+        let all = places.filter_map(|at| in_force::fixed(self.config, at));
+        // By default XON is two frames below.
+        let mut written = all.filter(|(xoff, xon)| xon + two_frames != *xoff);
+        let xon = match written.any(|(_, xon)| xon > fits - two_frames) {
+            true => format!(
+                ", {} to {} or less",
+                xoff.replacen("xoff", "xon", 1),
+                size_at_most(fits - two_frames)
+            ),
+            false => String::new(),
+        };
+        format!(
+            "set {xoff} to {} or less{xon}, or {larger}",
+            size_at_most(fits)
+        )
     }
 
     /// What each input of a switch may hold before it sends PAUSE, and what may come after that, bytes; `but` one port.

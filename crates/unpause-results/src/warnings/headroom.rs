@@ -6,10 +6,13 @@ use unpause_sim::config::{
 };
 use unpause_sim::results::PortRecord;
 
+use crate::run::Run;
 use crate::run::measured::Measured;
+use crate::warnings::buffers::Switches;
 use crate::warnings::in_force::{self, Place, crossing, needed};
 use crate::warnings::maps;
-use unpause_text::count::size;
+use crate::warnings::room;
+use unpause_text::count::{size, size_at_least};
 
 /// Why the ingress of `port` dropped packets, and what helps.
 pub fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {
@@ -99,48 +102,107 @@ fn of_shared_buffer(measured: &Measured, port: &PortRecord, link: &Link) -> (Str
     };
     let room = in_force::headroom(config, place, link);
     match room < needed(config, link) + crossing(config) {
-        true => too_small(config, place, link),
+        true => too_small(&measured.run, place, link),
         false => in_spite_of(measured, port, room, link),
     }
 }
 
 /// Headroom is less than the link needs.
-fn too_small(config: &Config, place: Place, link: &Link) -> (String, String) {
+fn too_small(run: &Run, place: Place, link: &Link) -> (String, String) {
+    let config = &run.config;
+    let (name, raise, remove) = enough(config, place, link);
+    let more = larger_buffer(run, place.node);
     let needs = needs(config, link);
-    let pfc = &config.switch.pfc;
-    if pfc.headroom_pool_bytes.is_some() {
-        let cause = format!(
-            "the shared headroom pool is exhausted, or the port's headroom is too small; {needs}"
-        );
-        let help = "raise the port's headroom and pfc.headroom_pool, or remove both: enough for every port is the default";
-        return (cause, help.to_owned());
-    }
-    if let Some(own) = in_force::own(config, place, |it| it.headroom_bytes) {
-        let cause = format!(
-            "headroom {} of its override is too small; {needs}",
-            size(own)
-        );
-        let help = "set headroom of that [[override]] to that, or remove it";
-        return (cause, help.to_owned());
-    }
-    let cause = format!("its headroom is too small; {needs}");
-    if pfc.headroom_delays.is_some() {
-        let help = "raise pfc.headroom_delays, or remove it: this formula is the default";
-        return (cause, help.to_owned());
-    }
-    if !pfc.headrooms.is_empty() {
-        let help = format!(
-            "raise pfc.headroom.\"{}\", or remove pfc.headroom: this formula is the default",
-            link.rate.to_string().replace(' ', "")
-        );
+    if config.switch.pfc.headroom_pool_bytes.is_some() {
+        let cause =
+            format!("the shared headroom pool is exhausted, or {name} is too small; {needs}");
+        let pool = size_at_least(room::largest(config));
+        let help = format!("{raise}, and pfc.headroom_pool to {pool} or more{more}");
         return (cause, help);
     }
-    let cause = match pfc.headroom_bytes.map(size) {
-        Some(set) => format!("headroom {set} is too small; {needs}"),
-        None => cause,
+    let default = match more.is_empty() {
+        true => format!(", or remove {remove}: this formula is the default"),
+        // Without the key, headroom of this size does not fit, either.
+        false => String::new(),
     };
-    let help = "set pfc.headroom to that, or remove it: this formula is the default";
-    (cause, help.to_owned())
+    let cause = format!("{name} is too small; {needs}");
+    (cause, format!("{raise}{more}{default}"))
+}
+
+/// The setting of headroom in force, with its value; advice to raise it so that it is enough for each link that it is of; and
+/// what to remove instead.
+fn enough(config: &Config, place: Place, link: &Link) -> (String, String, &'static str) {
+    let pfc = &config.switch.pfc;
+    let all = config.fabric.links.iter();
+    if let Some(own) = in_force::own(config, place, |it| it.headroom_bytes) {
+        let of = |port| in_force::own(config, Place { port, ..place }, |it| it.headroom_bytes);
+        let ports = room::ports(config, place.node);
+        let same = ports.filter(|(port, _)| of(*port) == Some(own));
+        let bytes = for_all(config, same.map(|(_, link)| link));
+        return (
+            format!("headroom {} of its override", size(own)),
+            format!("set headroom of that [[override]] to {bytes} or more"),
+            "it",
+        );
+    }
+    if let Some(delays) = pfc.headroom_delays {
+        let delays_of = |link: &Link| {
+            let each = link.rate.bytes_in(link.delay).max(1);
+            room::headroom_to_write(config, link).div_ceil(each)
+        };
+        let most = all.map(delays_of).max().unwrap_or(0);
+        return (
+            format!("headroom of pfc.headroom_delays = {delays}"),
+            format!("raise pfc.headroom_delays to {most} or more"),
+            "it",
+        );
+    }
+    if pfc.headrooms.iter().any(|(rate, _)| *rate == link.rate) {
+        let rate = link.rate.to_string().replace(' ', "");
+        let bytes = for_all(config, all.filter(|it| it.rate == link.rate));
+        return (
+            format!("headroom for {rate}"),
+            format!("raise pfc.headroom.\"{rate}\" to {bytes} or more"),
+            "pfc.headroom",
+        );
+    }
+    let name = match pfc.headroom_bytes {
+        Some(written) => format!("headroom {}", size(written)),
+        None => "its headroom".to_owned(),
+    };
+    let raise = format!("set pfc.headroom to {} or more", for_all(config, all));
+    (name, raise, "it")
+}
+
+/// The headroom to write for all of these links.
+fn for_all<'a>(config: &Config, links: impl Iterator<Item = &'a Link>) -> String {
+    let each = links.map(|link| room::headroom_to_write(config, link));
+    size_at_least(each.max().unwrap_or(0))
+}
+
+/// Advice to raise the buffer of a switch with its headroom, where both together would not fit.
+fn larger_buffer(run: &Run, node: NodeId) -> String {
+    let config = &run.config;
+    let Some(buffer) = in_force::buffer(config, node) else {
+        return String::new();
+    };
+    let key = match config.switch.buffer_bytes == Some(buffer) {
+        true => "switch.buffer",
+        false => "buffer of its override",
+    };
+    let enough = match (config.switch.pfc.threshold, Switches::of(run)) {
+        (PfcThreshold::Static { .. }, Some(switches)) => switches.enough(node),
+        // What queues share stays as it is.
+        _ => {
+            let headroom = |is_enough| room::all_headroom(config, node, is_enough);
+            let shared = buffer.saturating_sub(headroom(false));
+            shared.saturating_add(headroom(true))
+        }
+    };
+    match enough > buffer {
+        true => format!(", and {key} to {} or more", size_at_least(enough)),
+        false => String::new(),
+    }
 }
 
 /// Headroom is enough for a sender that a PAUSE stops once and for all: what else was there, and what helps.
@@ -149,17 +211,20 @@ fn in_spite_of(measured: &Measured, port: &PortRecord, room: u64, link: &Link) -
     let (config, pfc) = (&run.config, &run.config.switch.pfc);
     let peer = run.names.peers[port.node as usize][usize::from(port.port)];
     let peer = run.names.name(peer);
-    let mut found: Vec<(String, &str)> = Vec::new();
+    let mut found: Vec<(String, String)> = Vec::new();
     if let Some(pool) = pfc
         .headroom_pool_bytes
-        .filter(|pool| *pool < all_headroom(config, port.node))
+        .filter(|pool| *pool < room::all_headroom(config, port.node, false))
     {
         found.push((
             format!(
                 "the headroom pool of {}, which all ports of the switch share, is exhausted",
                 size(pool)
             ),
-            "raise pfc.headroom_pool, or remove it: then each port has its own",
+            format!(
+                "raise pfc.headroom_pool to {} or more, or remove it: then each port has its own",
+                size_at_least(room::largest(config))
+            ),
         ));
     }
     found.extend(expired(measured, port, peer));
@@ -171,13 +236,18 @@ fn in_spite_of(measured: &Measured, port: &PortRecord, room: u64, link: &Link) -
     if lost > 0 {
         found.push((
             format!("{lost} control frames to {peer} were lost, and XOFF may have been among them"),
-            "table losses says where; after a lost XOFF its sender keeps sending until PAUSE is repeated",
+            "table losses says where; after a lost XOFF its sender keeps sending until PAUSE is repeated"
+                .to_owned(),
         ));
     }
     if found.is_empty() && in_force::buffer(config, port.node).is_some() {
         found.push((
             "the buffer is full".to_owned(),
-            "raise switch.buffer, or remove it: enough for every port is the default",
+            match larger_buffer(run, port.node).strip_prefix(", and ") {
+                Some(more) => format!("raise {more}"),
+                None => "raise switch.buffer, or remove it: enough for every port is the default"
+                    .to_owned(),
+            },
         ));
     }
     let needs = needs(config, link);
@@ -185,7 +255,7 @@ fn in_spite_of(measured: &Measured, port: &PortRecord, room: u64, link: &Link) -
         let cause = format!("its headroom of {} is full; {needs}", size(room));
         return (cause, "see max_ingress_bytes in table ports".to_owned());
     }
-    let (causes, helps): (Vec<String>, Vec<&str>) = found.into_iter().unzip();
+    let (causes, helps): (Vec<String>, Vec<String>) = found.into_iter().unzip();
     let cause = format!(
         "{}; its own headroom of {} is not too small: {needs}",
         causes.join(", and "),
@@ -195,14 +265,15 @@ fn in_spite_of(measured: &Measured, port: &PortRecord, room: u64, link: &Link) -
 }
 
 /// PAUSE that ran out while the ingress was full.
-fn expired(measured: &Measured, port: &PortRecord, peer: &str) -> Option<(String, &'static str)> {
+fn expired(measured: &Measured, port: &PortRecord, peer: &str) -> Option<(String, String)> {
     let Measured { run, results, .. } = measured;
     let params = &run.config.switch.pfc.params;
     let own = results.causes.iter().filter(|it| {
         (it.node, it.port, it.priority) == (port.node, port.port, port.priority) && it.expired
     });
     let times = own.filter(|it| it.dropped_packets > 0).count();
-    let help = "set pfc.mode = \"standard\", which repeats PAUSE, or a longer pfc.pause_time";
+    let help =
+        "set pfc.mode = \"standard\", which repeats PAUSE, or a longer pfc.pause_time".to_owned();
     let rate = link_of(&run.config, port)?.rate;
     let pause = params.pause_duration(rate);
     match times {
@@ -232,29 +303,10 @@ fn needs(config: &Config, link: &Link) -> String {
     };
     format!(
         "by IEEE 802.1Q this link needs {} beyond XOFF (cable {}, frames {frame}B, reaction {}){crosses}",
-        size(needed(config, link)),
+        size_at_least(needed(config, link)),
         link.delay,
         config.switch.pfc.reaction,
     )
-}
-
-/// The headroom of all ports of a switch together.
-fn all_headroom(config: &Config, node: NodeId) -> u64 {
-    let used = in_force::lossless(config, node) & config.data_priorities();
-    let links = config.fabric.links.iter();
-    let own = links.filter(|link| link.a == node || link.b == node);
-    let each = (0..).zip(own).flat_map(|(port, link)| {
-        let used = (0..8).filter(|priority| used >> priority & 1 == 1);
-        used.map(move |priority| {
-            let at = Place {
-                node,
-                port,
-                priority,
-            };
-            in_force::headroom(config, at, link)
-        })
-    });
-    each.sum()
 }
 
 fn link_of<'a>(config: &'a Config, port: &PortRecord) -> Option<&'a Link> {

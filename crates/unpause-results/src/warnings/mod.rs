@@ -23,6 +23,7 @@ mod maps;
 mod no_pause;
 mod queue_drops;
 mod reordering;
+mod room;
 mod said;
 mod starved;
 mod storms;

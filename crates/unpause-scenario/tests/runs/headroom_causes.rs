@@ -94,7 +94,7 @@ fn a_pool_that_is_exhausted_is_named_instead_of_headroom() {
     assert_eq!(cause, format!("{expected}{NEEDS}"));
     assert_eq!(
         help,
-        "raise pfc.headroom_pool, or remove it: then each port has its own"
+        "raise pfc.headroom_pool to 180 KB or more, or remove it: then each port has its own"
     );
     let without = run(&INCAST
         .replace("PFC", "headroom = \"30KB\"")
@@ -107,8 +107,13 @@ fn a_pool_that_is_exhausted_is_named_instead_of_headroom() {
     );
     // With less headroom than the link needs either may be the cause.
     let (cause, help, _) = said("headroom = \"20KB\"\nheadroom_pool = \"30KB\"", "");
-    assert!(cause.starts_with("the shared headroom pool is exhausted, or the port's"));
-    assert!(help.starts_with("raise the port's headroom and pfc.headroom_pool"));
+    assert!(
+        cause.starts_with("the shared headroom pool is exhausted, or headroom 20 KB is too small")
+    );
+    assert_eq!(
+        help,
+        "set pfc.headroom to 27.2 KB or more, and pfc.headroom_pool to 163.2 KB or more"
+    );
 }
 
 #[test]

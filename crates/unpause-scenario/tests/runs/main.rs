@@ -9,6 +9,7 @@ mod damaged;
 mod deadlocks;
 mod directory;
 mod estimates;
+mod followed;
 mod following;
 mod foreseen;
 mod guard;
