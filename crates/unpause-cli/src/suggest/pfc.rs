@@ -91,33 +91,27 @@ impl Thresholds {
         interfaces.saturating_add(response).saturating_add(cable)
     }
 
+    fn headroom_line(&self) -> Line {
+        let bytes = format!("{}B", self.headroom);
+        if self.given {
+            return Line::new("headroom", bytes, "given".into(), "--headroom");
+        }
+        let formula = format!(
+            "{}, {}m, {}B: `unpause suggest headroom` shows its terms",
+            self.link.rate, self.link.metres, self.link.mtu
+        );
+        Line::new("headroom", bytes, formula, "802.1Q")
+    }
+
     fn lines(&self) -> Vec<Line> {
         let users = self.ports * self.priorities;
-        let of_headroom = if self.given {
-            Line::new(
-                "headroom",
-                format!("{}B", self.headroom),
-                "given".into(),
-                "--headroom",
-            )
-        } else {
-            Line::new(
-                "headroom",
-                format!("{}B", self.headroom),
-                format!(
-                    "{}, {}m, {}B: `unpause suggest headroom` shows its terms",
-                    self.link.rate, self.link.metres, self.link.mtu
-                ),
-                "802.1Q",
-            )
-        };
         let users_text = format!("({})", users_text(self.ports, self.priorities));
         let line = |name: &str, bytes: u64, formula: String, source| {
             Line::new(name, format!("{bytes}B"), formula, source)
         };
         let divisor = 1_u64 << DYNAMIC_SHIFT;
         vec![
-            of_headroom,
+            self.headroom_line(),
             line(
                 "shared",
                 self.shared,
