@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unpause.figures import NothingToDraw
     from unpause.session import Completion, Message, Session, SessionError
     from unpause.sweeps.sweep import PointsFailed, SweepProgress, sweep
+    from unpause.tuning.tune import Tuning, tune
 
     __version__: str
 
@@ -43,10 +44,12 @@ _WHERE = {
     "SweepError": "errors",
     "SweepProgress": "sweeps.sweep",
     "TooLargeError": "errors",
+    "Tuning": "tuning.tune",
     "Verdict": "claims.claim",
     "load": "api",
     "run": "api",
     "sweep": "sweeps.sweep",
+    "tune": "tuning.tune",
     "validate": "api",
 }
 
@@ -67,11 +70,13 @@ __all__ = [
     "SweepError",
     "SweepProgress",
     "TooLargeError",
+    "Tuning",
     "Verdict",
     "__version__",
     "load",
     "run",
     "sweep",
+    "tune",
     "validate",
 ]
 

@@ -7,6 +7,7 @@ mod import;
 mod lint;
 mod report;
 mod suggest;
+mod tune;
 mod vectors;
 mod view;
 
@@ -26,6 +27,7 @@ pub use suggest::{
     EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestDcqcn,
     SuggestEcn, SuggestHeadroom, SuggestPcn, SuggestPfc, Write,
 };
+pub use tune::Tune;
 pub use vectors::{Check, Machines, Vectors};
 pub use view::View;
 
@@ -77,6 +79,8 @@ pub enum Command {
     Run(Run),
     /// Run a scenario at every combination of values, on all cores or on a Dask cluster.
     Sweep(Sweep),
+    /// Search for the values of parameters that serve a goal best, within limits.
+    Tune(Tune),
     /// Run a scenario with real Ethernet frames between nodes (docs/testbed.md).
     Testbed(Testbed),
     /// Check scenarios without running them.

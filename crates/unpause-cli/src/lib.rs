@@ -165,6 +165,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Run(run) => run::run(run, package, None),
         Command::Testbed(it) => testbed::run(it, package),
         Command::Sweep(sweep) => Ok(report::sweep(package, sweep)),
+        Command::Tune(it) => Ok(report::tune(package, it)),
         Command::Validate(validate) => commands::validate(validate),
         Command::List(list) => done(listing::list(list)),
         Command::Cache(it) => done(cache::cache(it)),

@@ -1,10 +1,10 @@
-//! Commands that the Python package runs: figures and the HTML report, sweeps, reproductions.
+//! Commands that the Python package runs: figures and the HTML report, sweeps, tuning, reproductions.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::args::{Compare, Explain, Export, Report, Reproduce, Say, Sweep, View};
+use crate::args::{Compare, Explain, Export, Report, Reproduce, Say, Sweep, Tune, View};
 use crate::interrupt::{self, CTRL_C};
 use crate::output::complain;
 use crate::target;
@@ -77,13 +77,7 @@ const SIGTERM: u8 = 143;
 
 /// Runs a sweep. Returns the exit code.
 pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
-    let mut arguments: Vec<OsString> = match &args.out {
-        Some(out) => vec!["--out".into(), out.into()],
-        None => {
-            let out = target::default_directory(&args.file, None, "-sweep");
-            vec!["--default".into(), out.into()]
-        }
-    };
+    let mut arguments = directory(args.out.as_deref(), &args.file, "-sweep");
     for vary in &args.vary {
         arguments.extend(["--vary".into(), vary.into()]);
     }
@@ -102,6 +96,55 @@ pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
     }
     arguments.extend(["--".into(), args.file.clone().into()]);
     needed("sweeps", package.main("unpause.commands.sweep", &arguments))
+}
+
+/// The directory that a command writes into: the one that is asked for, or the default with this ending.
+fn directory(out: Option<&Path>, file: &Path, ending: &str) -> Vec<OsString> {
+    match out {
+        Some(out) => vec!["--out".into(), out.into()],
+        None => {
+            let out = target::default_directory(file, None, ending);
+            vec!["--default".into(), out.into()]
+        }
+    }
+}
+
+/// Searches for the best values of parameters. Returns the exit code.
+pub fn tune(package: &dyn Package, args: &Tune) -> u8 {
+    let mut arguments = directory(args.out.as_deref(), &args.file, "-tune");
+    let repeated = [
+        ("--vary", &args.vary),
+        ("--subject-to", &args.subject_to),
+        ("--robust", &args.robust),
+    ];
+    for (name, values) in repeated {
+        for value in values {
+            arguments.push(format!("{name}={value}").into());
+        }
+    }
+    arguments.push(format!("--goal={}", args.goal).into());
+    let numbers = [
+        ("--runs", args.runs),
+        ("--seeds", args.seeds.map(u32::from)),
+        ("--confirm", args.confirm.map(u32::from)),
+        ("--search-seed", args.search_seed),
+        ("--jobs", args.jobs.map(u32::from)),
+    ];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            arguments.push(format!("{name}={number}").into());
+        }
+    }
+    for (name, text) in [("--scheme", &args.scheme), ("--dask", &args.dask)] {
+        if let Some(text) = text {
+            arguments.push(format!("{name}={text}").into());
+        }
+    }
+    if args.force {
+        arguments.push("--force".into());
+    }
+    arguments.extend(["--".into(), args.file.clone().into()]);
+    needed("tuning", package.main("unpause.commands.tune", &arguments))
 }
 
 /// Whether a directory is of `unpause sweep`; whoever reads it says what is wrong with it.

@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="points at the same time on this machine [default: one per core]",
     )
@@ -88,7 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
     try:
         number = int(text)
     except ValueError:
@@ -108,10 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         vary = axes.parse_all(options.vary)
         if options.out is None:
-            _check_default(options.file, out)
+            check_default(options.file, out)
         _note_changes(options.file, out)
         _note_replaced(out, [axis.key for axis in vary])
-        client = None if options.dask is None else _connect(options.dask)
+        client = None if options.dask is None else connect(options.dask)
         try:
             with shown() as show:
 
@@ -196,22 +197,22 @@ def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
     )
 
 
-def _before(out: Path, field: str) -> dict[str, Any]:
+def _before(out: Path, field: str, command: str = "sweep") -> dict[str, Any]:
     """A field about the last sweep into a directory; nothing if there was none."""
     try:
-        with beneath.open_file(out, "sweep.json") as file:
+        with beneath.open_file(out, f"{command}.json") as file:
             about = json.loads(file.read())[field]
     except (OSError, ValueError, RecursionError, KeyError, TypeError, ResultError):
         return {}
     return about if isinstance(about, dict) else {}
 
 
-def _check_default(file: Path, out: Path) -> None:
-    """An error if the default directory has the sweep of another file."""
-    before = _before(out, "scenario").get("file")
+def check_default(file: Path, out: Path, command: str = "sweep") -> None:
+    """An error if the default directory has what the command made of another file."""
+    before = _before(out, "scenario", command).get("file")
     if isinstance(before, str) and os.path.realpath(before) != os.path.realpath(file):
         raise SweepError(
-            f"{out} has the sweep of another scenario, {before}\n"
+            f"{out} has the {command} of another scenario, {before}\n"
             "hint: choose a directory with --out; nothing was changed"
         )
 
@@ -242,7 +243,12 @@ def _note_replaced(out: Path, keys: Sequence[str]) -> None:
         )
 
 
-def _connect(address: str) -> Any:
+def connect(address: str) -> Any:
+    """A client of the Dask scheduler at an address.
+
+    Raises:
+        SweepError: distributed is not installed, or nothing answers.
+    """
     try:
         from distributed import Client
     except ImportError as error:

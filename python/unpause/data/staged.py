@@ -25,7 +25,8 @@ ROOM = ".unpause"
 RESULT_PAGES = ("report.html", "explore.html", "claims.json", "claims.parquet")
 SWEEP_PAGES = ("report.html", "sweep.csv", "figures/sweep.svg", "figures/sweep.png")
 REPRODUCTION_PAGES = ("index.html", "claims.json")
-_WRITTEN = {*RESULT_PAGES, *SWEEP_PAGES, *REPRODUCTION_PAGES}
+TUNE_PAGES = ("answer.md", "settings.csv", "best.toml", "figures/tune.svg", "figures/tune.png")
+_WRITTEN = {*RESULT_PAGES, *SWEEP_PAGES, *REPRODUCTION_PAGES, *TUNE_PAGES}
 _FIGURE = re.compile(r"figures/[^/\\\0]+\.(svg|png)")
 
 

@@ -43,7 +43,7 @@ class Axis:
             return self.key, list(self.values), pa.bool_()
         if self.steps == ["seed"]:
             return "seed", list(self.values), pa.uint64()
-        found = [_quantity(v) for v in self.values]
+        found = [quantity(v) for v in self.values]
         suffixes = {f[0] for f in found if f is not None}
         if None in found or len(suffixes) > 1:
             return self.key, [_text(v) for v in self.values], pa.string()
@@ -183,7 +183,7 @@ def _read_value(key: str, text: str) -> list[Any]:
     return [value if plain else text]
 
 
-def _quantity(value: Any) -> tuple[str, Fraction] | None:
+def quantity(value: Any) -> tuple[str, Fraction] | None:
     """Suffix of the base unit and the number in it; None if `value` is not a number."""
     if isinstance(value, bool):
         return None

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from unpause.data import iterations, repeated
 from unpause.data.result import Result, Run
 from unpause.errors import ScenarioError, SweepError
 from unpause.running import Scenario, run_native
-from unpause.sweeps import recorded
+from unpause.sweeps import named, recorded
 from unpause.sweeps.axes import Axis, points, split_key
 from unpause.sweeps.finished import Finished
 from unpause.sweeps.warned import marked
@@ -62,6 +62,7 @@ class Plan:
         axes: What is varied.
         points: Schemes in the order of the file, within each the combinations.
         combinations: Index into the values of each axis, one for each combination.
+        named: Names of further statistics that points measure; see :mod:`unpause.sweeps.named`.
     """
 
     origin: Path
@@ -70,6 +71,7 @@ class Plan:
     axes: list[Axis]
     points: list[Point]
     combinations: list[tuple[int, ...]]
+    named: tuple[named.Named, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario, axes: list[Axis], schemes: list[str]) -> Plan:
@@ -87,18 +89,29 @@ class Plan:
                     f"(known: {', '.join(names)})"
                 )
         chosen = [name for name in names if name in schemes or not schemes]
-        plan._check(chosen, names)
+        plan._check(chosen)
         for scheme in chosen:
             for combination in plan.combinations:
-                values = [a.values[i] for a, i in zip(axes, combination, strict=True)]
-                pairs = list(zip(axes, values, strict=True))
-                settings = tuple((a.key, v) for a, v in pairs if _concerns(a.steps, scheme, names))
-                label = ", ".join([scheme, *(f"{a.key}={v}" for a, v in pairs)])
-                digest = plan._digest(scheme, settings)
-                plan.points.append(Point(scheme, settings, digest, label))
+                pairs = zip(axes, combination, strict=True)
+                values = {axis.key: axis.values[i] for axis, i in pairs}
+                plan.points.append(plan.point(scheme, values))
         return plan
 
-    def _check(self, chosen: list[str], names: list[str]) -> None:
+    @property
+    def schemes(self) -> list[str]:
+        """Names of the scenario's schemes."""
+        return [scheme["name"] for scheme in self.document["scheme"]]
+
+    def point(self, scheme: str, values: Mapping[str, Any]) -> Point:
+        """The point of a scheme at these values by key."""
+        names = self.schemes
+        concern = ((k, v) for k, v in values.items() if _concerns(split_key(k), scheme, names))
+        settings = tuple(concern)
+        label = ", ".join([scheme, *(f"{key}={value}" for key, value in values.items())])
+        return Point(scheme, settings, self._digest(scheme, settings), label)
+
+    def _check(self, chosen: list[str]) -> None:
+        names = self.schemes
         for axis in self.axes:
             steps = tuple(axis.steps)
             if steps[0] == "sweep":
@@ -118,7 +131,7 @@ class Plan:
             # The ends of a long range: the values between them are of the same kind.
             whole = all(type(v) is int for v in axis.values) and len(axis.values) > 20
             for value in (axis.values[0], axis.values[-1]) if whole else axis.values:
-                self._check_value(axis, value, first, chosen, names)
+                self.check_value(axis, value, first, chosen)
 
     def _check_set(self, axis: Axis, chosen: list[str]) -> None:
         # Its runs would have another value than the scheme asks for.
@@ -130,10 +143,17 @@ class Plan:
                     "or leave this scheme out: --scheme names those to run"
                 )
 
-    def _check_value(
-        self, axis: Axis, value: Any, first: dict[str, Any], chosen: list[str], names: list[str]
+    def check_value(
+        self, axis: Axis, value: Any, first: Mapping[str, Any], chosen: list[str]
     ) -> None:
-        # A value that fits no point is a mistake; a combination that does not fit fails as a point.
+        """Refuses a value that fits neither with the values `first` of other keys, nor alone.
+
+        A combination that does not fit fails as a point.
+
+        Raises:
+            SweepError: with the scenario's own message.
+        """
+        names = self.schemes
         for settings in ({**first, axis.key: value}, {axis.key: value}):
             of_scheme = {
                 s: {k: v for k, v in settings.items() if _concerns(split_key(k), s, names)}
@@ -167,6 +187,8 @@ class Plan:
         told["scheme"] = schemes
         files = {name: _file_digest(path) for name, path in self._files(told)}
         everything = {"scheme": scheme, "document": told, "files": files, "program": _program()}
+        if self.named:
+            everything["named"] = [each.text for each in self.named]
         text = json.dumps(everything, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:40]
 
@@ -240,8 +262,9 @@ def measure(
     version: str | None = None,
     force: bool = False,
     stop: threading.Event | None = None,
+    also: Sequence[named.Named] = (),
 ) -> pa.Table | Failure:
-    """Runs one point; also what a Dask worker does."""
+    """Runs one point, with columns of the statistics `also`; also what a Dask worker does."""
     from unpause import __version__
 
     if version not in (None, __version__):
@@ -254,7 +277,8 @@ def measure(
     try:
         native = _parse(text, origin)
         result = run_native(native, schemes=[scheme], threads=threads, force=force, progress=watch)
-        return marked(row_of(result), result.manifest.get("warnings", []))
+        table = _with_named(result, row_of(result), also)
+        return marked(table, result.manifest.get("warnings", []))
     except ScenarioError as error:
         return Failure(f"{error.message}{f' (hint: {error.help})' if error.help else ''}")
     except _Stopped:
@@ -281,6 +305,19 @@ def row_of(result: Result) -> pa.Table:
         field = pa.field(name, pa.float64(), True)
         table = table.append_column(field, pa.array(values, pa.float64()))
     return with_names(result, table).drop_columns(["run"])
+
+
+def _with_named(result: Result, table: pa.Table, also: Sequence[named.Named]) -> pa.Table:
+    """A table of points with two columns of each statistic; see :func:`named.columns`."""
+    rows = [Run(result, row["run"], row["scheme"], row) for row in result.runs.to_pylist()]
+    for statistic in also:
+        found = [statistic.of(run) for run in rows]
+        value, exact = named.columns(statistic.text)
+        values = [each.at_least if each else None for each in found]
+        table = table.append_column(value, pa.array(values, pa.float64()))
+        of_bounds = [bool(each and each.is_exact) for each in found]
+        table = table.append_column(exact, pa.array(of_bounds, pa.bool_()))
+    return table
 
 
 def with_names(result: Result, table: pa.Table) -> pa.Table:

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,13 @@ class Store:
     Attributes:
         directory: Where, if anything is kept.
         plan: What is swept.
+        command: Whose directory it is: "sweep" or "tune", which also names its files.
         damaged: Files of points that are not what a sweep has written.
     """
 
     directory: Path | None
     plan: Plan
+    command: str = "sweep"
     damaged: list[Path] = field(default_factory=list)
     _columns: set[str] = field(default_factory=set)
     _sums: dict[str, str] = field(default_factory=dict)
@@ -55,7 +58,7 @@ class Store:
         self._columns = {c.name for c in (*schema.TABLES["runs"], *recorded.COLUMNS)} - {"run"}
         if self.directory is None:
             return
-        check(self.directory)
+        check(self.directory, self.command)
         from unpause import _native
 
         self._lock = _native.Lock(self.directory)
@@ -120,13 +123,20 @@ class Store:
             line = f"\n{hashlib.sha256(written).hexdigest()}  {name}\n"
             sums.write(line.encode("ascii"))
 
-    def finish(self, table: pa.Table, failed: dict[str, str], notices: Notices) -> None:
-        """Writes the table of all points, and what was odd about them."""
+    def finish(
+        self,
+        table: pa.Table,
+        failed: dict[str, str],
+        notices: Notices,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes the table of all points, what was odd, and what else there is to know of them."""
         if self.directory is None:
             return
         written = _encoded(table)
-        beneath.write(self.directory / "sweep.parquet", written)
-        files = {"sweep.parquet": hashlib.sha256(written).hexdigest()}
+        name = f"{self.command}.parquet"
+        beneath.write(self.directory / name, written)
+        files = {name: hashlib.sha256(written).hexdigest()}
         self._tell(
             {
                 "rows": table.num_rows,
@@ -134,6 +144,7 @@ class Store:
                 "warnings": warned.told(notices),
                 "complete": not failed,
                 "files": files,
+                **(about or {}),
             }
         )
 
@@ -141,25 +152,30 @@ class Store:
         assert self.directory is not None
         about = {**self.plan.about(), **more}
         text = json.dumps(about, indent=2, ensure_ascii=False, default=str)
-        beneath.write(self.directory / "sweep.json", seals.seal(text))
+        beneath.write(self.directory / f"{self.command}.json", seals.seal(text))
 
 
-def check(directory: Path) -> None:
-    """Refuses a directory in which a sweep would take the place of something else.
+_PAGES = {"sweep": staged.SWEEP_PAGES, "tune": staged.TUNE_PAGES}
+_WHOSE = {"sweep": "a sweep", "tune": "unpause tune"}
+
+
+def check(directory: Path, command: str = "sweep") -> None:
+    """Refuses a directory in which a command would take the place of something else.
 
     Raises:
-        SweepError: it holds what is no sweep's, a link, or files with names of its report.
+        SweepError: it holds what is not the command's, a link, or files with names of its report.
     """
     told = "hint: choose another directory with --out; nothing was changed"
     if (directory / "manifest.json").exists():
         raise SweepError(f"{directory} is the result of a run\n{told}")
     try:
         beneath.own(directory / _POINTS)
-        for name in ("sweep.json", "sweep.parquet", f"{_POINTS}/{_SUMS}"):
+        for name in (f"{command}.json", f"{command}.parquet", f"{_POINTS}/{_SUMS}"):
             beneath.own_file(directory / name)
-        if not (directory / "sweep.json").is_file() and not staged.is_free(directory):
-            raise SweepError(f"{directory} exists and is not the directory of a sweep\n{told}")
-        staged.check(directory, staged.SWEEP_PAGES)
+        if not (directory / f"{command}.json").is_file() and not staged.is_free(directory):
+            whose = _WHOSE[command]
+            raise SweepError(f"{directory} exists and is not the directory of {whose}\n{told}")
+        staged.check(directory, _PAGES[command])
     except ResultError as error:
         raise SweepError(str(error)) from error
 

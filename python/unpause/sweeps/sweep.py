@@ -121,13 +121,17 @@ def sweep(
     store = Store(None if out is None else Path(out), plan)
     store.open()
     try:
-        backend = _Dask(client, force) if client is not None else _Local(jobs, force)
-        return _fill(store, plan, backend, progress)
+        return _fill(store, plan, backend(client, jobs, force), progress)
     finally:
         store.close()
 
 
-def _damaged(store: Store) -> None:
+def backend(client: Any, jobs: int | None, force: bool) -> _Local | _Dask:
+    """Where points run; see :func:`sweep`."""
+    return _Dask(client, force) if client is not None else _Local(jobs, force)
+
+
+def note_damaged(store: Store) -> None:
     """Reports damaged files of an earlier sweep."""
     for file in store.damaged:
         print(f"note: {file}: damaged; the point is run again", file=sys.stderr)
@@ -136,7 +140,7 @@ def _damaged(store: Store) -> None:
 def _fill(
     store: Store,
     plan: Plan,
-    backend: _Local | _Dask,
+    where: _Local | _Dask,
     progress: bool | Callable[[SweepProgress], None] | None,
 ) -> pa.Table:
     """Runs what the store does not have; answers and keeps the table of all."""
@@ -145,7 +149,7 @@ def _fill(
     for digest, point in wanted.items():
         if (table := store.load(point)) is not None:
             done.add(digest, table)
-    _damaged(store)
+    note_damaged(store)
     kept = len(done)
     missing = [point for digest, point in wanted.items() if digest not in done]
     started = time.monotonic()
@@ -155,10 +159,10 @@ def _fill(
         elapsed = time.monotonic() - started
         return SweepProgress(len(wanted), kept, len(done), len(failures), label, elapsed)
 
-    backend.share_among(len(missing))
-    with shown(progress) as show, backend:
+    where.share_among(len(missing))
+    with shown(progress) as show, where:
         show(now())
-        for point, outcome in _run(plan, missing, backend):
+        for point, outcome in run_points(plan, missing, where):
             if isinstance(outcome, Failure):
                 failures[point.label] = outcome.message
             else:
@@ -175,7 +179,9 @@ def _fill(
     return table
 
 
-def _run(plan: Plan, points: list[Point], backend: _Local | _Dask) -> Iterable[tuple[Point, Any]]:
+def run_points(
+    plan: Plan, points: list[Point], backend: _Local | _Dask
+) -> Iterator[tuple[Point, _Outcome]]:
     """Runs `points`, as many at a time as `backend` takes; answers them as they are done."""
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
     running: dict[Any, Point] = {}
@@ -229,6 +235,7 @@ class _Local(AbstractContextManager["_Local"]):
             threads=self._threads,
             force=self._force,
             stop=self._stop,
+            also=plan.named,
         )
 
     def outcome(self, future: Any) -> _Outcome:
@@ -274,6 +281,7 @@ class _Dask(AbstractContextManager["_Dask"]):
             point.scheme,
             version=__version__,
             force=self._force,
+            also=plan.named,
             key=f"unpause-{self._sweep}-{point.digest[:20]}",
         )
         self._futures.add(future)

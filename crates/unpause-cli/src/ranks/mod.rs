@@ -61,6 +61,7 @@ impl Rank {
             Command::Run(_) if cfg!(feature = "mpi") => return None,
             Command::Run(_) => "run",
             Command::Sweep(_) => "sweep",
+            Command::Tune(_) => "tune",
             Command::Testbed(_) => "testbed",
             Command::Reproduce(_) => "reproduce",
             _ => return None,
