@@ -20,10 +20,11 @@ from unpause.commands import tune as command
 from unpause.errors import SweepError
 from unpause.statistics.censored import Estimate
 from unpause.sweeps import named
-from unpause.tuning import answer, decision, goal, search, space
+from unpause.tuning import answer, decision, files, goal, search, space
+from unpause.tuning.answered import Neighbour
 from unpause.tuning.outcome import Measured, Outcome, Scale
 from unpause.tuning.space import Setting
-from unpause.tuning.tune import Neighbour, Tuning
+from unpause.tuning.tune import Tuning
 
 pytest.importorskip("optuna")
 
@@ -61,7 +62,7 @@ class Planted:
         [today] = self.run([{}], [1])
         scale = Scale.of(today)
         found = search.search(
-            PARAMETERS, aim, scale, lambda s: self.run(s, [1]), start=None, settings=60, seed=1
+            PARAMETERS, aim, scale, lambda s: self.run(s, [1]), starts=[], settings=60, seed=1
         )
         return found, scale
 
@@ -570,7 +571,7 @@ def test_the_section_has_the_tables_of_the_keys() -> None:
         "scheme.DCQCN.dcqcn.kmin": "118KB",
         'traffic."F 0".rate_limit': "10Gbps",
     }
-    section = tomllib.loads(answer.section(_answer(True), setting))
+    section = tomllib.loads(files.section(_answer(True), setting))
     assert section == {
         "duration": "2ms",
         "pfc": {"xoff": "64KB"},

@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say_how_to_go_on(last, out)
         return 130
     print(answer.text(tuning))
-    kept = f", {tuning.kept} runs kept from earlier" if tuning.kept else ""
+    kept = f", {plural(tuning.kept, 'run')} kept from earlier" if tuning.kept else ""
     names = ["answer.md", "settings.csv", "figures/tune.png"]
     names += ["best.toml"] if tuning.recommended else []
     closing = f"{time.monotonic() - started:.1f} s{kept}; {out}: {', '.join(names)}"

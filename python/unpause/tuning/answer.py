@@ -1,18 +1,12 @@
-"""The answer of a search: for a terminal, as Markdown, and the section to paste."""
+"""The answer of a search, in lines for a terminal."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unpause import plain, printed
-from unpause.data import beneath
-from unpause.data.staged import TUNE_PAGES, Staged
 from unpause.statistics.intervals import written
 from unpause.statistics.student import quantile
 from unpause.sweeps import axes
@@ -23,7 +17,7 @@ from unpause.tuning.outcome import Outcome
 from unpause.tuning.space import Range, Setting
 
 if TYPE_CHECKING:
-    from unpause.tuning.tune import Neighbour, Tuning
+    from unpause.tuning.answered import Answered, Neighbour
 
 #: Width of the answer.
 COLUMNS = 80
@@ -44,13 +38,13 @@ def short_keys(keys: Sequence[str]) -> dict[str, str]:
     return {key: key for key in keys}
 
 
-def text(tuning: Tuning) -> str:
+def text(tuning: Answered) -> str:
     """The answer in lines of 80 columns."""
     lines = [*_head(tuning), "", *_table(tuning), "", *_sentences(tuning)]
     return "\n".join(lines)
 
 
-def _head(tuning: Tuning) -> list[str]:
+def _head(tuning: Answered) -> list[str]:
     better = "more" if tuning.aim.goal.more_is_better else "less"
     head = f"{tuning.title}, {tuning.scheme}: {tuning.aim.goal.text} ({better} is better)"
     if tuning.aim.limits:
@@ -58,12 +52,12 @@ def _head(tuning: Tuning) -> list[str]:
     return [printed.wrapped(head, COLUMNS)]
 
 
-def _compared(tuning: Tuning) -> list[tuple[str, Outcome, Setting]]:
+def _compared(tuning: Answered) -> list[tuple[str, Outcome, Setting]]:
     """The columns of the table: head, what was measured, values."""
     found: list[tuple[str, Outcome, Setting]] = []
     if tuning.best:
         head = "best" if tuning.verdict.recommended else "best found"
-        found.append((head, tuning.best, tuning.best.setting))
+        found.append((head, tuning.best, {**tuning.now, **tuning.best.setting}))
     now = {
         key: f"{_value(value)} (default)" if key in tuning.defaults else value
         for key, value in tuning.now.items()
@@ -75,7 +69,7 @@ def _compared(tuning: Tuning) -> list[tuple[str, Outcome, Setting]]:
     return found
 
 
-def _table(tuning: Tuning) -> list[str]:
+def _table(tuning: Answered) -> list[str]:
     columns = _compared(tuning)
     short = short_keys([each.key for each in tuning.parameters])
     rows: list[list[str]] = [["", *(head for head, _, _ in columns)]]
@@ -121,7 +115,7 @@ def _condition(condition: Setting) -> str:
     return ", ".join(f"{short[key]} {value}" for key, value in condition.items())
 
 
-def _goal(tuning: Tuning, outcome: Outcome, condition: int) -> str:
+def _goal(tuning: Answered, outcome: Outcome, condition: int) -> str:
     if outcome.refused:
         return "refused"
     runs = [run for (of, _), run in outcome.runs.items() if of == condition]
@@ -157,7 +151,7 @@ def _change(found: Change) -> str:
     return f"{_signed(found.mean)} ({low}..{high})"
 
 
-def _sentences(tuning: Tuning) -> list[str]:
+def _sentences(tuning: Answered) -> list[str]:
     """The verdict and what supports it, each wrapped."""
     sentences = [_verdict(tuning)]
     if not tuning.verdict.recommended:
@@ -168,28 +162,30 @@ def _sentences(tuning: Tuning) -> list[str]:
     if len(tuning.reverts) > 1:
         sentences.append(_reverts(tuning))
     sentences.append(_few_flows(tuning))
-    if tuning.sources:
-        same = "" if tuning.literature else ", whose values are set already"
-        sentences.append(f"Literature: {tuning.sources}{same}.")
     sentences.append(_effort(tuning))
     return [printed.wrapped(plain.line(each), COLUMNS) for each in sentences if each]
 
 
-def _effort(tuning: Tuning) -> str:
+def _effort(tuning: Answered) -> str:
     searched, whole = tuning.runs
     settings = plural(len(tuning.found.outcomes), "setting")
     sentence = f"{settings} in {plural(searched, 'run')}, {whole - searched:,} more on unseen seeds"
-    refused = [each.refused for each in tuning.found.outcomes if each.refused]
-    if refused:
-        why = refused[0].partition("\n")[0]
-        sentence += f"; {len(refused)} could not be run ({why})"
+    if refused := sum(bool(each.refused) for each in tuning.found.outcomes):
+        sentence += f"; {refused} refused"
+    if tuning.sources:
+        same = "" if tuning.literature else ", as it is"
+        sentence += f". Literature: {tuning.sources}{same}"
     return f"{sentence}."
 
 
-def _verdict(tuning: Tuning) -> str:
+def _verdict(tuning: Answered) -> str:
     found = tuning.verdict.change
     if tuning.verdict.recommended:
-        p = "" if math.isnan(found.p) else f" ({_p(found.p)})"
+        worse = tuning.aim.sign * found.mean
+        if worse > 0:
+            p = f", at {_signed(found.mean)} {tuning.aim.goal.kind}"
+        else:
+            p = "" if math.isnan(found.p) else f" ({_p(found.p)})"
         return f"Set the best: {tuning.verdict.why}{p}."
     if tuning.best is None and tuning.verdict.why.startswith("no setting"):
         return "Nothing is better than what is set: no other setting could be run."
@@ -200,7 +196,7 @@ def _p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def _why_nothing(tuning: Tuning) -> list[str]:
+def _why_nothing(tuning: Answered) -> list[str]:
     """Which limits nothing meets, and how near the search came."""
     tried = [each for each in tuning.found.outcomes if each.runs]
     lines = []
@@ -221,7 +217,7 @@ def _why_nothing(tuning: Tuning) -> list[str]:
     return lines
 
 
-def noise(tuning: Tuning) -> float:
+def noise(tuning: Answered) -> float:
     """Half of the interval of the file's own goal, of one search run: below it nothing shows."""
     losses = list(tuning.scale.losses(tuning.aim, tuning.today).values())
     if len(losses) < 2:
@@ -231,12 +227,12 @@ def noise(tuning: Tuning) -> float:
     return quantile(len(losses) - 1, 0.975) * spread / math.sqrt(len(losses))
 
 
-def base_loss(tuning: Tuning) -> float:
+def base_loss(tuning: Answered) -> float:
     """The goal of the file as it is, to which effects are compared."""
     return abs(tuning.scale.loss(tuning.aim, tuning.today)) or 1.0
 
 
-def _matters(tuning: Tuning) -> str:
+def _matters(tuning: Answered) -> str:
     short = short_keys([each.key for each in tuning.parameters])
     known = [each for each in tuning.influences if each.paths and math.isfinite(each.effect)]
     if not known:
@@ -253,7 +249,7 @@ def _matters(tuning: Tuning) -> str:
     return "; ".join(lines[: 1 + bool(none)]) + "."
 
 
-def _robustness(tuning: Tuning) -> str:
+def _robustness(tuning: Answered) -> str:
     short = short_keys([each.key for each in tuning.parameters])
     worse = [_worse(tuning, each) for each in tuning.neighbours]
     parts = []
@@ -265,11 +261,11 @@ def _robustness(tuning: Tuning) -> str:
     kind = "a needle: set it exactly" if is_needle else "robust"
     sentence = f"A step away: {'; '.join(parts)}: {kind}."
     if ends := _at_ends(tuning):
-        sentence += f" {listed(ends)} at the end of the range: try a wider one."
+        sentence += f" {listed(ends)} at the end of the range; a wider one may be better."
     return sentence
 
 
-def _at_ends(tuning: Tuning) -> list[str]:
+def _at_ends(tuning: Answered) -> list[str]:
     """The parameters that matter and whose best value is the least or the largest of the range."""
     assert tuning.best is not None
     short = short_keys([each.key for each in tuning.parameters])
@@ -281,11 +277,12 @@ def _at_ends(tuning: Tuning) -> list[str]:
         for each in tuning.parameters
         if isinstance(each, Range)
         and each.key in matter
-        and not 0.02 < (each.position(setting[each.key]) or 0.0) < 0.98
+        and (at := each.position(setting.get(each.key))) is not None
+        and not 0.02 < at < 0.98
     ]
 
 
-def _worse(tuning: Tuning, neighbour: Neighbour) -> float:
+def _worse(tuning: Answered, neighbour: Neighbour) -> float:
     """By which part a neighbour is worse than the best; infinite if it is no setting at all."""
     if neighbour.refused:
         return math.inf
@@ -293,22 +290,24 @@ def _worse(tuning: Tuning, neighbour: Neighbour) -> float:
 
 
 def _neighbour(each: Neighbour) -> str:
-    what = "refused" if each.refused and not each.refused.startswith("misses") else each.refused
-    return f"{each.value} {what or _signed(each.change.mean)}"
+    return f"{each.value} {_why_not(each) or _signed(each.change.mean)}"
 
 
-def _reverts(tuning: Tuning) -> str:
+def _why_not(each: Neighbour) -> str:
+    if not each.refused:
+        return ""
+    return "misses a limit" if each.refused.startswith("misses") else "refused"
+
+
+def _reverts(tuning: Answered) -> str:
     short = short_keys([each.key for each in tuning.parameters])
     parts = []
     for each in tuning.reverts:
-        if each.refused:
-            parts.append(f"{short[each.key]} ({each.refused})")
-        else:
-            parts.append(f"{short[each.key]} {_signed(each.change.mean)}")
+        parts.append(f"{short[each.key]} {_why_not(each) or _signed(each.change.mean)}")
     return f"The best, but with one as it is: {', '.join(parts)}."
 
 
-def _few_flows(tuning: Tuning) -> str:
+def _few_flows(tuning: Answered) -> str:
     needed = tuning.aim.goal.flows_needed
     sized = [run.row.get("flows_sized") for run in tuning.today.runs.values()]
     least = min((each for each in sized if each is not None), default=0)
@@ -318,116 +317,3 @@ def _few_flows(tuning: Tuning) -> str:
         f"{tuning.aim.goal.text} is of {least:,} flows a run; from {needed:,} on no few of them "
         "decide it."
     )
-
-
-def section(tuning: Tuning, setting: Setting) -> str:
-    """The keys of a setting as TOML, to be pasted into the scenario's tables."""
-    tables: dict[tuple[str, ...], list[str]] = {}
-    for key, value in setting.items():
-        steps = axes.split_key(key)
-        named = steps[0] in ("scheme", "traffic", "job") and len(steps) > 2
-        head = (
-            (steps[0], tuning.scheme if steps[0] == "scheme" else steps[1])
-            if named
-            else (".".join(map(_bare, steps[:-1])),)
-        )
-        rest = steps[2:] if named else steps[-1:]
-        tables.setdefault(head, []).append(f"{'.'.join(map(_bare, rest))} = {_toml(value)}")
-    blocks = []
-    for head, lines in tables.items():
-        top = f"[{head[0]}]" if len(head) == 1 else f"[[{head[0]}]]\nname = {json.dumps(head[1])}"
-        blocks.append("\n".join([*([top] if head[0] else []), *lines]))
-    return "\n\n".join(sorted(blocks, key=lambda block: block.startswith("["))) + "\n"
-
-
-def _bare(step: str) -> str:
-    return step if step.replace("_", "").replace("-", "").isalnum() else json.dumps(step)
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def markdown(tuning: Tuning) -> str:
-    """The answer as a page."""
-    lines = [f"# {plain.line(tuning.title)}", ""]
-    lines += ["```text", text(tuning), "```", "", "![Trade-off](figures/tune.png)", ""]
-    if tuning.recommended:
-        lines += ["Put these keys into the tables of the same name:", "", "```toml"]
-        lines += [section(tuning, tuning.recommended).rstrip("\n"), "```", ""]
-    return "\n".join(lines)
-
-
-def settings_csv(tuning: Tuning) -> str:
-    """A row for each setting of the search, in its order."""
-    sink = io.StringIO()
-    keys = [each.key for each in tuning.parameters]
-    limits = [limit.statistic.text for limit in tuning.aim.limits]
-    writer = csv.writer(sink, lineterminator="\n")
-    goal = tuning.aim.goal.text
-    writer.writerow(["number", *keys, goal, "only_a_bound", *limits, "meets_limits", "refused"])
-    for number, each in enumerate(tuning.found.outcomes, 1):
-        loss = tuning.scale.loss(tuning.aim, each)
-        worst = [
-            max(
-                (run.limits[at].at_least for run in each.runs.values() if run.limits[at]),
-                default="",
-            )
-            for at in range(len(limits))
-        ]
-        writer.writerow(
-            [
-                number,
-                *(each.setting[key] for key in keys),
-                "" if math.isinf(loss) else tuning.aim.sign * loss,
-                each.bounds() > 0,
-                *worst,
-                each.violation(tuning.aim) == 0,
-                each.refused.partition("\n")[0],
-            ]
-        )
-    return sink.getvalue()
-
-
-def about(tuning: Tuning, seed: int) -> dict[str, Any]:
-    """For ``tune.json``: the question and the answer."""
-    from unpause.tuning.search import optuna
-
-    found = tuning.verdict.change
-    numbers = {name: getattr(found, name) for name in ("mean", "low", "high", "p", "seeds")}
-    return {
-        "axes": {each.key: list(each.ends) for each in tuning.parameters},
-        "points": tuning.runs[1],
-        "goal": tuning.aim.goal.text,
-        "subject_to": [limit.text for limit in tuning.aim.limits],
-        "scheme": tuning.scheme,
-        "search": {"seed": seed, "optuna": optuna().__version__, "runs": tuning.runs[0]},
-        "best": dict(tuning.best.setting) if tuning.best else None,
-        "as_it_is": dict(tuning.now),
-        "recommended": tuning.verdict.recommended,
-        "why": tuning.verdict.why,
-        "change": {k: None if math.isnan(v) else v for k, v in numbers.items()},
-        "influence": {
-            each.key: each.effect if math.isfinite(each.effect) else None
-            for each in tuning.influences
-        },
-    }
-
-
-def write(tuning: Tuning, directory: Path) -> None:
-    """Writes the answer's files into the directory of the search; its lock is held.
-
-    Raises:
-        ResultError: files that are not the answer's have their names.
-    """
-    from unpause.tuning import picture
-
-    with Staged(directory) as staged:
-        staged.check(TUNE_PAGES)
-        beneath.write(staged.folder / "answer.md", plain.clean(markdown(tuning)))
-        beneath.write(staged.folder / "settings.csv", plain.clean(settings_csv(tuning)))
-        if tuning.recommended:
-            beneath.write(staged.folder / "best.toml", section(tuning, tuning.recommended))
-        (staged.folder / "figures").mkdir()
-        picture.save(tuning, staged.folder / "figures" / "tune")
-        staged.commit()

@@ -176,12 +176,19 @@ class Shortlist:
             yield self._ready.pop(0)
         yield from ranked(self._aim, self._scale, self._missed)[:1]
 
-    def misses(self, outcome: Outcome) -> None:
-        """Takes in that a setting misses a limit with further seeds, and by how much."""
-        for at, count in enumerate(outcome.missed(self._aim)):
-            if count:
-                searched = self._searched[key_of(outcome.setting)]
-                needed = self._margin(searched, at) - self._margin(outcome, at)
+    def misses(self, *outcomes: Outcome) -> None:
+        """Takes in that settings miss limits with further seeds, and by how much.
+
+        The least of what they need counts: more than that may pass over the best setting.
+        """
+        for at in range(len(self._aim.limits)):
+            needed = min(
+                self._searched_margin(each, at) - self._margin(each, at)
+                if each.missed(self._aim)[at]
+                else -math.inf
+                for each in outcomes
+            )
+            if needed > -math.inf:
                 self._pool = self._with_margin(self._pool, at, needed)
                 self._ready = [
                     each for each in self._ready if self._searched_margin(each, at) >= needed
@@ -210,10 +217,10 @@ class Shortlist:
         both = [a.joined(b) for a, b in zip(first, more, strict=True)]
         found = ranked(self._aim, self._scale, both)
         self._ready = [each for each in found if each.violation(self._aim) == 0]
-        for each in found:
-            if each.violation(self._aim) > 0:
-                self._missed.append(each)
-                self.misses(each)
+        missed = [each for each in found if each.violation(self._aim) > 0]
+        self._missed += missed
+        if missed and not self._ready:
+            self.misses(*missed)
 
 
 @dataclass(frozen=True)
@@ -243,7 +250,8 @@ def confirm(
 ) -> Confirmed:
     """Runs the best candidate, the file as it is and `others` on unseen seeds, and decides.
 
-    A candidate that misses a limit there gives way to the next one.
+    A candidate that misses a limit there gives way to the next one, and one that is not better to
+    the best of `others`.
     """
     today, *rest = run([{}, *others], seeds)
     best: Outcome | None = None
@@ -256,6 +264,11 @@ def confirm(
         if meets or number == _MOST_CONFIRMED:
             break
         candidates.misses(outcome)
+    if not verdict.recommended:
+        for other in ranked(aim, scale, rest):
+            decision = decide(aim, scale, other, today)
+            if decision.recommended:
+                return Confirmed(other, today, rest, decision)
     return Confirmed(best, today, rest, verdict)
 
 

@@ -15,8 +15,8 @@ from unpause.tuning import answer
 from unpause.tuning.space import key_of
 
 if TYPE_CHECKING:
+    from unpause.tuning.answered import Answered
     from unpause.tuning.outcome import Outcome
-    from unpause.tuning.tune import Tuning
 
 _TRIED, _MISSED = "#7F9DB9", "#C9C9C9"
 _MARKS = {
@@ -27,7 +27,7 @@ _MARKS = {
 }
 
 
-def save(tuning: Tuning, path: Path) -> None:
+def save(tuning: Answered, path: Path) -> None:
     """Writes the picture as SVG and as PNG."""
     with style():
         figure = draw(tuning)
@@ -35,7 +35,7 @@ def save(tuning: Tuning, path: Path) -> None:
         figure.savefig(path.with_suffix(".png"), dpi=180, metadata={"Software": None})
 
 
-def draw(tuning: Tuning) -> Figure:
+def draw(tuning: Answered) -> Figure:
     """The picture; inside of :func:`unpause.figures.style.style`."""
     figure = Figure(figsize=(WIDTH, 3.3), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
@@ -47,7 +47,7 @@ def draw(tuning: Tuning) -> Figure:
     return figure
 
 
-def _across(tuning: Tuning, outcome: Outcome) -> float | None:
+def _across(tuning: Answered, outcome: Outcome) -> float | None:
     """The x of a setting: the worst of the first limit's statistic, or the longest queue."""
     if tuning.aim.limits:
         at, limit = _limit_across(tuning)
@@ -59,7 +59,7 @@ def _across(tuning: Tuning, outcome: Outcome) -> float | None:
     return max((each for each in queues if each is not None), default=None)
 
 
-def _limit_across(tuning: Tuning) -> tuple[int, Any]:
+def _limit_across(tuning: Answered) -> tuple[int, Any]:
     """The limit that is drawn: the first that settings differ in."""
     for at, limit in enumerate(tuning.aim.limits):
         values = {
@@ -73,7 +73,7 @@ def _limit_across(tuning: Tuning) -> tuple[int, Any]:
     return 0, tuning.aim.limits[0]
 
 
-def _trade_off(ax: Axes, tuning: Tuning) -> None:
+def _trade_off(ax: Axes, tuning: Answered) -> None:
     goal = tuning.aim.goal
     across = _limit_across(tuning)[1].statistic if tuning.aim.limits else None
     tried = [each for each in tuning.found.outcomes if each.runs]
@@ -102,6 +102,9 @@ def _trade_off(ax: Axes, tuning: Tuning) -> None:
         if mine:
             face = colour if meets else "none"
             ax.scatter(*zip(*mine, strict=True), s=22, c=face, edgecolors=colour, label=label)
+    if front := _front(tuning, [(x, y) for x, y, meets in points if meets]):
+        ends = [(x / x_by, y / y_by) for x, y in front]
+        ax.plot(*zip(*ends, strict=True), color=_TRIED, linewidth=0.8, label="best trade-offs")
     for name, x, y in compared:
         if x is not None:
             mark, colour, size = _MARKS[name]
@@ -120,11 +123,11 @@ def _trade_off(ax: Axes, tuning: Tuning) -> None:
         limit = _limit_across(tuning)[1]
         ax.axvline(limit.value / x_by, color="#444444", linestyle="--", linewidth=0.9)
         ax.annotate(
-            f" {limit.text}",
+            f"{limit.text} ",
             (limit.value / x_by, 1),
             xycoords=("data", "axes fraction"),
             va="top",
-            ha="left",
+            ha="right",
             fontsize=7,
             color="#444444",
             rotation=90,
@@ -141,13 +144,25 @@ def _trade_off(ax: Axes, tuning: Tuning) -> None:
     ax.legend(fontsize=7, loc="best", frameon=True, framealpha=0.85, edgecolor="none")
 
 
-def _marked(tuning: Tuning) -> dict[str, Outcome]:
+def _front(tuning: Answered, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The settings of which no other one is better in both directions, by x."""
+    limits = tuning.aim.limits
+    down = limits and _limit_across(tuning)[1].sign in (">", ">=")
+    front: list[tuple[float, float]] = []
+    for x, y in sorted(points, key=lambda each: -each[0] if down else each[0]):
+        if not front or tuning.aim.sign * (front[-1][1] - y) > 0:
+            front.append((x, y))
+    return front if len(front) > 1 else []
+
+
+def _marked(tuning: Answered) -> dict[str, Outcome]:
     """The settings that stand out, as the search has seen them."""
     marked = dict(tuning.searched)
     if tuning.best:
         name = "best" if tuning.recommended else "best found"
-        best = key_of(tuning.best.setting)
-        marked[name] = next(each for each in tuning.found.outcomes if key_of(each.setting) == best)
+        every = (*tuning.searched.values(), *tuning.found.outcomes)
+        best = tuning.best.setting
+        marked[name] = next(each for each in every if key_of(each.setting) == key_of(best))
     return marked
 
 
@@ -157,7 +172,7 @@ def _bytes(largest: float) -> tuple[float, str]:
     return byte_unit(largest)
 
 
-def _influence(ax: Axes, tuning: Tuning) -> None:
+def _influence(ax: Axes, tuning: Answered) -> None:
     short = answer.short_keys([each.key for each in tuning.parameters])
     base = answer.base_loss(tuning)
     known = [each for each in tuning.influences if math.isfinite(each.effect)]
@@ -166,7 +181,9 @@ def _influence(ax: Axes, tuning: Tuning) -> None:
     ax.barh(names, [100 * each.effect / base for each in order], color="#0072B2", height=0.55)
     noise = 100 * answer.noise(tuning) / base
     if noise > 0:
-        ax.axvspan(0, noise, color="#999999", alpha=0.35, linewidth=0, label="noise of seeds")
+        ax.axvspan(
+            0, noise, color="#999999", alpha=0.35, linewidth=0, zorder=0, label="noise of seeds"
+        )
         ax.legend(fontsize=7, loc="lower right", frameon=True, framealpha=0.85, edgecolor="none")
     ax.set_xlabel("mean change of the goal over\nmost of the range (%)")
     ax.set_title("What matters")

@@ -73,7 +73,7 @@ def search(
     scale: Scale,
     evaluate: Evaluate,
     *,
-    start: Setting | None,
+    starts: Sequence[Setting],
     settings: int,
     seed: int,
 ) -> Search:
@@ -84,11 +84,11 @@ def search(
         aim: What is wanted.
         scale: Of the goal.
         evaluate: Runs settings; answers an outcome for each.
-        start: The setting that the search begins with, if it is within the ranges.
+        starts: The settings that the search begins with; those outside of the ranges are left out.
         settings: How many may be tried.
         seed: Of the search.
     """
-    return _Searching(parameters, aim, scale, evaluate, settings, seed).done(start)
+    return _Searching(parameters, aim, scale, evaluate, settings, seed).done(starts)
 
 
 class _Searching:
@@ -116,8 +116,9 @@ class _Searching:
         sampler = library.samplers.TPESampler(seed=seed, n_startup_trials=startup)
         self._study = library.create_study(sampler=sampler)
 
-    def done(self, start: Setting | None) -> Search:
-        points = [] if start is None else [self._position(start)]
+    def done(self, starts: Sequence[Setting]) -> Search:
+        inside = (self._position(each) for each in starts)
+        points = [each for each in inside if each is not None]
         self._found.paths = paths = self._morris()
         points += [point for path in paths for point in path]
         for point in dict.fromkeys(points):
@@ -149,8 +150,10 @@ class _Searching:
             found.append(path)
         return found
 
-    def _position(self, setting: Setting) -> tuple[float, ...]:
-        return tuple(each.position(setting[each.key]) or 0.0 for each in self._parameters)
+    def _position(self, setting: Setting) -> tuple[float, ...] | None:
+        found = [each.position(setting[each.key]) for each in self._parameters]
+        known = tuple(each for each in found if each is not None)
+        return known if len(known) == len(found) else None
 
     def _numbers(self, point: tuple[float, ...]) -> dict[str, Any]:
         pairs = zip(self._parameters, point, strict=True)

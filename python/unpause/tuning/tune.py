@@ -14,12 +14,13 @@ from unpause.sweeps import axes as axes_module
 from unpause.sweeps.axes import Axis
 from unpause.sweeps.points import Plan
 from unpause.sweeps.sweep import SweepProgress
-from unpause.tuning import decision, goal, scenario, space
-from unpause.tuning.decision import Change, Verdict, change
+from unpause.tuning import answer, decision, files, goal, scenario, space
+from unpause.tuning.answered import Answered, Neighbour
+from unpause.tuning.decision import change
 from unpause.tuning.goal import Aim
 from unpause.tuning.outcome import Outcome, Scale
 from unpause.tuning.runs import Runs
-from unpause.tuning.search import Influence, Search, influences, optuna, search
+from unpause.tuning.search import influences, optuna, search
 from unpause.tuning.space import Parameter, Setting
 
 #: Settings that a search tries by default.
@@ -30,86 +31,10 @@ LEAST_CONFIRMED = 5
 _NEIGHBOUR_SEEDS = 3
 
 
-@dataclass(frozen=True)
-class Neighbour:
-    """A setting that differs from the best one in one parameter.
-
-    Attributes:
-        key: Of the parameter.
-        value: Its value there; None for that of the file.
-        change: How the goal differs from the best setting's.
-        refused: Why the scenario refuses it, or which limit it misses.
-    """
-
-    key: str
-    value: Any
-    change: Change
-    refused: str
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """The answer of a search.
-
-    Attributes:
-        title: The scenario's title, or the name of its file.
-        scheme: The scheme that was tuned.
-        aim: Goal and limits.
-        parameters: What was varied.
-        now: The value of each parameter in the file, or its default as text.
-        defaults: The keys that the file does not set.
-        conditions: The values of `robust` that every setting ran with.
-        scale: Of the goal.
-        found: What the search tried.
-        searched: The file as it is and the literature's, on the seeds of the search, by the heads
-            of the answer's table.
-        best: The best setting on unseen seeds; None if no setting could be run.
-        today: The file as it is, on these seeds.
-        literature: The defaults with a source, on these seeds; None if the file has them.
-        sources: Of the literature's values.
-        verdict: Whether to set the best.
-        influences: How much each parameter moves the goal.
-        neighbours: Settings a step away from the best.
-        reverts: The best setting with one parameter as in the file.
-        runs: Number of runs: of the search, and of all.
-        kept: How many of them an earlier search has left.
-        out: The directory of the answer.
-    """
-
-    title: str
-    scheme: str
-    aim: Aim
-    parameters: tuple[Parameter, ...]
-    now: Setting
-    defaults: frozenset[str]
-    conditions: tuple[Setting, ...]
-    scale: Scale
-    found: Search
-    searched: Mapping[str, Outcome]
-    best: Outcome | None
-    today: Outcome
-    literature: Outcome | None
-    sources: str
-    verdict: Verdict
-    influences: tuple[Influence, ...]
-    neighbours: tuple[Neighbour, ...]
-    reverts: tuple[Neighbour, ...]
-    runs: tuple[int, int]
-    kept: int
-    out: Path | None
-
-    @property
-    def recommended(self) -> Setting | None:
-        """The setting to set; None if nothing is better than what is set."""
-        return self.best.setting if self.best and self.verdict.recommended else None
-
-    def change_of(self, outcome: Outcome) -> Change:
-        """How a setting changes the goal of the file as it is."""
-        return change(self.aim, self.scale, outcome, self.today)
+class Tuning(Answered):
+    """The answer of a search, which a program can print."""
 
     def __str__(self) -> str:
-        from unpause.tuning import answer
-
         return answer.text(self)
 
 
@@ -119,6 +44,13 @@ class _Budget:
     seeds: list[int]
     shortlist: list[int]
     confirm: list[int]
+
+    def runs(self, parameters: int) -> int:
+        """How many runs there will be with each condition, as far as that is known before."""
+        around = 3 * parameters * _NEIGHBOUR_SEEDS
+        shortlist = decision.SHORTLIST * len(self.shortlist)
+        compared = 3 * len(self.confirm)
+        return (self.settings + 1) * len(self.seeds) + shortlist + compared + around
 
 
 def tune(
@@ -177,21 +109,14 @@ def tune(
     plan, name, each, aim = _prepared(path, parameters, goal, limits, robust or {}, scheme or "")
     first = plan.document.get("seed", 1)
     budget = _budget(runs, seeds, confirm, len(each), first if isinstance(first, int) else 1)
-    expected = len(each) * (
-        (budget.settings + 1) * seeds
-        + decision.SHORTLIST * decision.SHORTLIST_SEEDS
-        + 3 * confirm
-        + 3 * len(parameters) * _NEIGHBOUR_SEEDS
-    )
-    where = (client, jobs, force)
     directory = None if out is None else Path(out)
+    expected = len(each) * budget.runs(len(parameters))
+    where = (client, jobs, force)
     with Runs(plan, name, aim, each, directory, where, progress, expected) as running:
         tuning = _tuned(running, plan, name, aim, parameters, each, budget, search_seed, directory)
-        from unpause.tuning import answer
-
-        running.finish(answer.about(tuning, search_seed))
+        running.finish(files.about(tuning, search_seed))
         if directory is not None:
-            answer.write(tuning, directory)
+            files.write(tuning, directory)
     return tuning
 
 
@@ -262,13 +187,13 @@ def _tuned(
         raise SweepError(f"there is nothing that {aim.goal.text} could be measured of")
     scale = Scale.of(start)
     known = _with_defaults(parameters, now)
-    inside = all(each.position(known[each.key]) is not None for each in parameters)
+    published, sources = scenario.literature(parameters, now)
     found = search(
         parameters,
         aim,
         scale,
         lambda settings: running.run("search", settings, budget.seeds),
-        start=known if inside else None,
+        starts=[known, {**known, **published}],
         settings=budget.settings,
         seed=seed,
     )
@@ -279,7 +204,6 @@ def _tuned(
     candidates = decision.Shortlist(
         aim, scale, others, lambda s, seeds: run("shortlist", s, seeds), budget.shortlist
     )
-    published, sources = scenario.literature(parameters, now)
     confirmed = decision.confirm(
         aim,
         scale,
@@ -344,23 +268,25 @@ def _around(
     best = confirmed.best
     if best is None or not confirmed.verdict.recommended:
         return (), ()
-    steps = [
-        (each.key, value)
-        for each in parameters
-        for value in each.neighbours(best.setting[each.key])
-    ]
+    steps = [(each.key, value) for each in parameters for value in _neighbours(each, best.setting)]
+    changed = [each for each in parameters if each.key in best.setting]
     settings = [{**best.setting, key: value} for key, value in steps]
     settings += [
-        {key: value for key, value in best.setting.items() if key != each.key}
-        for each in parameters
+        {key: value for key, value in best.setting.items() if key != each.key} for each in changed
     ]
     found = running.run("around", settings, budget.confirm[:_NEIGHBOUR_SEEDS])
-    ends = [*steps, *((each.key, None) for each in parameters)]
+    ends = [*steps, *((each.key, None) for each in changed)]
     every = [
         Neighbour(key, value, change(aim, scale, outcome, best), _refused(aim, outcome))
         for (key, value), outcome in zip(ends, found, strict=True)
     ]
     return tuple(every[: len(steps)]), tuple(every[len(steps) :])
+
+
+def _neighbours(parameter: Parameter, setting: Setting) -> list[Any]:
+    """The values around that of a setting, if it is within the range."""
+    value = setting.get(parameter.key)
+    return parameter.neighbours(value) if parameter.position(value) is not None else []
 
 
 def _refused(aim: Aim, outcome: Outcome) -> str:

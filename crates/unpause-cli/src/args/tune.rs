@@ -6,7 +6,7 @@ use crate::values::dask_address;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Goals: p99 slowdown of web, mean FCT, goodput of F0, iteration of job train, drops, pauses, longest queue, …
+Goals: p99 slowdown of web, mean FCT, goodput of F0, iteration of train, pauses, longest queue, …
 (docs/tune.md lists them all). Finished runs are kept; rerun the same command to resume.
 
 Examples:
