@@ -397,7 +397,7 @@ impl<'a> Switches<'a> {
             ),
             help: format!(
                 "set {what} to {} or more, and {xoff} above it",
-                size(needed)
+                size_at_least(needed)
             ),
             key: match is_own {
                 true => Vec::new(),

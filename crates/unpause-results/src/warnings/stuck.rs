@@ -9,16 +9,37 @@ use crate::warnings::cut_off::CutOff;
 use crate::warnings::timeouts;
 use unpause_text::count::counted;
 
+/// What flows wait for, after "has been", by [`place`].
+pub const WAITS: [&str; 4] = [
+    "in a TCP retransmission timeout",
+    "waiting for an ACK until its timeout",
+    "waiting for credit from its receiver",
+    "waiting for its NIC",
+];
+
+/// Place among [`WAITS`].
+pub fn place(awaits: Awaits) -> usize {
+    match awaits {
+        Awaits::Timer { .. } => 0,
+        Awaits::Ack => 1,
+        Awaits::Credit => 2,
+        Awaits::Nic => 3,
+    }
+}
+
 /// A message and what to do, for each entry of traffic with such flows.
 pub fn of(measured: &Measured) -> Vec<(String, String)> {
     let Measured { run, results, .. } = measured;
     let drops = results.ports.iter().any(|port| port.dropped_packets > 0);
-    if !drops && results.losses.is_empty() {
-        return Vec::new();
-    }
+    let has_lost = drops || !results.losses.is_empty();
     let mut found = Vec::new();
     let is_timer = |awaits: Awaits| matches!(awaits, Awaits::Timer { .. });
-    for awaits in [Awaits::Ack, Awaits::Nic, Awaits::Timer { due: Time::NEVER }] {
+    let timer = Awaits::Timer { due: Time::NEVER };
+    for awaits in [Awaits::Credit, Awaits::Ack, Awaits::Nic, timer] {
+        // Credit may be late though nothing is lost.
+        if !has_lost && awaits != Awaits::Credit {
+            continue;
+        }
         let same = |it: &Stuck| it.awaits == awaits || (is_timer(it.awaits) && is_timer(awaits));
         for (group, name) in run.names.traffic.iter().enumerate() {
             let stuck = |flow: &FlowRecord| flow.stuck.filter(same);
@@ -55,6 +76,11 @@ fn said(
             "an ACK",
             "all that it may send has been sent",
             awaits_ack(measured, flow),
+        ),
+        Awaits::Credit => (
+            "credit from its receiver",
+            "which it has asked for",
+            awaits_credit(measured, flow),
         ),
         Awaits::Nic => (
             "its NIC",
@@ -108,6 +134,17 @@ fn timer(
 }
 
 const NO_PATH: &str = "no path joins its hosts at the end, because links are down: its packets arrive only when these return";
+
+/// Advice for a flow that waits for credit.
+fn awaits_credit(measured: &Measured, flow: &FlowRecord) -> String {
+    if CutOff::new(measured).separates(flow.src, flow.dst) {
+        return NO_PATH.to_owned();
+    }
+    let receiver = measured.run.names.name(flow.dst);
+    format!(
+        "{receiver} grants no more than its link carries, to its flows in turn: fewer flows to it at a time wait less; if requests or pulls are lost (table losses), repair that link"
+    )
+}
 
 /// Advice for a flow that waits for an ACK.
 fn awaits_ack(measured: &Measured, flow: &FlowRecord) -> String {

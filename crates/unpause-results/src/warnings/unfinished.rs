@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::NodeId;
-use unpause_sim::results::{Awaits, FlowRecord};
+use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::run::measured::Measured;
 use crate::warnings::cut_off::CutOff;
 use crate::warnings::foreseen;
+use crate::warnings::stuck::{WAITS, place};
 use crate::warnings::timeouts;
 
 /// Kind of a warning, what it says, and what to do.
@@ -31,10 +32,8 @@ pub fn of(measured: &Measured) -> Vec<Said> {
             counts.unfinished += 1;
             counts.stopped += u64::from(stops.is_over(flow));
             counts.cut_off += u64::from(cut_off.separates(flow.src, flow.dst));
-            match flow.stuck.map(|it| it.awaits) {
-                Some(Awaits::Timer { .. }) => counts.in_timer += 1,
-                Some(Awaits::Ack) => counts.await_ack += 1,
-                _ => {}
+            if let Some(stuck) = flow.stuck {
+                counts.waits[place(stuck.awaits)].count(stuck.since);
             }
         }
     }
@@ -68,11 +67,31 @@ struct Counts {
     cut_off: u64,
     /// Those of them whose `stop` was before the end.
     stopped: u64,
-    /// Those of them that are in a TCP retransmission timeout.
-    in_timer: u64,
-    /// Those of them that have been waiting for an ACK for long.
-    await_ack: u64,
+    /// Those of them that have been waiting for long, in the order of [`WAITS`].
+    waits: [Waiting; WAITS.len()],
     gave_up: u64,
+}
+
+/// Flows that wait for the same.
+#[derive(Clone, Copy)]
+struct Waiting {
+    flows: u64,
+    /// The first of them, since then.
+    since: Time,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        let since = Time::NEVER;
+        Self { flows: 0, since }
+    }
+}
+
+impl Waiting {
+    fn count(&mut self, since: Time) {
+        self.flows += 1;
+        self.since = self.since.min(since);
+    }
 }
 
 fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Said {
@@ -101,12 +120,12 @@ fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) ->
             format!("{missing}; {longer}"),
         ),
     };
-    let waits = [
-        (counts.in_timer, "in a TCP retransmission timeout"),
-        (counts.await_ack, "waiting for an ACK until its timeout"),
-    ];
-    let waits = waits.into_iter().filter(|(flows, _)| *flows > 0);
-    let waits = waits.map(|(flows, why)| format!("{flows} of them {} {why}", are(flows)));
+    let waits = counts.waits.iter().zip(WAITS);
+    let waits = waits.filter(|(it, _)| it.flows > 0);
+    let waits = waits.map(|(Waiting { flows, since }, what)| match flows {
+        1 => format!("1 of them has been {what} since {since}"),
+        _ => format!("{flows} of them have been {what}, the first since {since}"),
+    });
     let waits: Vec<String> = waits.collect();
     let why = match waits.is_empty() {
         true => String::new(),
@@ -114,10 +133,6 @@ fn unfinished(measured: &Measured, group: usize, name: &str, counts: &Counts) ->
     };
     let message = format!("{unfinished} of {counted} flows of traffic `{name}` {how}{why}");
     ("unfinished-flows", message, Some(help))
-}
-
-fn are(number: u64) -> &'static str {
-    if number == 1 { "is" } else { "are" }
 }
 
 /// Whether flows would be complete in a longer run.
@@ -199,7 +214,9 @@ fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Sa
     let own = |flow: &&FlowRecord| usize::from(flow.group) == group;
     let times = results.flows.iter().filter(own);
     let first = times.filter_map(|flow| flow.gave_up_at).min();
-    let (how, help) = match (first, run.config.host.retry_count) {
+    let is_tcp = run.config.traffic[group].uses(Transport::Tcp);
+    let retries = run.config.host.retry_count.filter(|_| !is_tcp);
+    let (how, help) = match (first, retries) {
         (Some(first), Some(retries)) => (
             match retries {
                 0 => format!(" after a timeout, first at {first}"),
@@ -215,7 +232,10 @@ fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Sa
             ),
         ),
         _ => (
-            ": the peer did not answer".to_owned(),
+            match first {
+                Some(first) => format!(", first at {first}: the peer did not answer"),
+                None => ": the peer did not answer".to_owned(),
+            },
             "see timeouts in table flows; tcp.retries and tcp.syn_tries determine how often they try".to_owned(),
         ),
     };

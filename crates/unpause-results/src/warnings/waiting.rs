@@ -6,6 +6,8 @@ use unpause_sim::results::FlowRecord;
 
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
+use crate::warnings::stuck::{WAITS, place};
+use unpause_text::count::size;
 
 /// A message for each entry of traffic with such flows.
 pub fn of(measured: &Measured) -> Vec<Foreseen> {
@@ -53,7 +55,8 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
             };
             found.push(warning(
                 format!(
-                    "{waiting} of {all} flows of traffic `{entry}` never started, because flows of `{after}` that they follow had not ended"
+                    "{waiting} of {all} flows of traffic `{entry}` never started, because flows of `{after}` that they follow had not ended{}",
+                    first_left(measured, &following.after)
                 ),
                 &help,
             ));
@@ -70,6 +73,35 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
         }
     }
     found
+}
+
+/// The first flow of these entries that had not ended, and what it waited for.
+fn first_left(measured: &Measured, entries: &[u16]) -> String {
+    let Measured { run, results, .. } = measured;
+    let is_left = |flow: &&FlowRecord| entries.contains(&flow.group) && flow.fct.is_none();
+    // One that is known to wait says more than one that still sends.
+    let says = |flow: &&FlowRecord| (!flow.gave_up && flow.stuck.is_none(), flow.id);
+    let left = results.flows.iter().filter(is_left);
+    let Some(flow) = left.min_by_key(says) else {
+        return String::new();
+    };
+    let did = match (flow.gave_up_at, flow.stuck, flow.size_bytes) {
+        (Some(at), ..) => format!("gave up at {at}"),
+        (None, Some(it), _) => format!("has been {} since {}", WAITS[place(it.awaits)], it.since),
+        (None, None, Some(bytes)) => {
+            let delivered = size(flow.delivered_bytes);
+            format!("had delivered {delivered} of {}", size(bytes))
+        }
+        (None, None, None) => "has no end".to_owned(),
+    };
+    let names = &run.names;
+    format!(
+        ": flow {} of `{}` ({}->{}) {did}",
+        flow.id,
+        names.traffic[usize::from(flow.group)],
+        names.name(flow.src),
+        names.name(flow.dst)
+    )
 }
 
 fn warning(message: String, help: &str) -> Foreseen {

@@ -128,3 +128,27 @@ fn receivers_grant_what_an_oversubscribed_fabric_carries() {
     let (last, unslowed) = (fcts.last().unwrap(), unslowed.last().unwrap());
     assert!(*last < 1.1 * unslowed, "{last} {unslowed}");
 }
+
+/// From 100 us on nothing that H0 sends reaches anybody: neither ACKs nor credit.
+#[test]
+fn a_flow_without_credit_is_named() {
+    let lost =
+        "\n[[event]]\nkind = \"error-rate\"\nlink = \"H0->edge0\"\nloss = 1.0\nat = \"100us\"\n";
+    let outcome = small::run(&(NETWORK.to_owned() + INCAST + lost));
+    let of_kind = |kind: &str| {
+        let mut all = outcome.warnings.iter();
+        all.find(|it| it.kind == kind).map(|it| it.message.as_str())
+    };
+    let unfinished = of_kind("unfinished-flows").unwrap_or_default();
+    let waits = "15 of 15 flows of traffic `flows` were not complete at the end: 15 of them have been waiting for credit from its receiver, the first since ";
+    assert!(
+        unfinished.starts_with(waits),
+        "{:?}",
+        small::messages(&outcome)
+    );
+    let stuck = of_kind("stuck-flows").unwrap_or_default();
+    assert!(
+        stuck.contains("has been waiting for credit from its receiver since "),
+        "{stuck}"
+    );
+}

@@ -296,3 +296,25 @@ ber = 1e-7
     );
     assert_eq!(help("nak_interval = \"20us\""), (1, None));
 }
+
+/// A flow that never started names the one that it waits for, and since when that waits.
+#[test]
+fn a_flow_that_follows_names_what_the_other_waits_for() {
+    let waiting = |retries: &str| {
+        let text = LOST_LINK.replace("RETRIES", retries);
+        let outcome = run(&text.replace("RECOVERY", ""));
+        let mut all = outcome.warnings.into_iter();
+        all.find(|it| it.kind == "waiting-flows")
+            .map(|it| it.message)
+    };
+    let gave_up = waiting("retry_count = 2\nretransmit_timeout = \"100us\"").expect("one waits");
+    let (_, first) = gave_up
+        .split_once("had not ended: flow 0 of `first` (")
+        .expect("its flow");
+    assert!(first.contains(") gave up at "), "{gave_up}");
+    let waits = waiting("retransmit_timeout = \"1000s\"").expect("one waits");
+    assert!(
+        waits.contains(") has been waiting for an ACK until its timeout since "),
+        "{waits}"
+    );
+}

@@ -243,7 +243,8 @@ fn a_connection_without_an_answer_is_reported() {
     let outcome = run(&source);
     let said = outcome.warnings.iter().filter(|warning| warning.run == 0);
     let said: Vec<String> = said.map(|w| format!("{}: {}", w.kind, w.message)).collect();
-    let gave_up = "gave-up: 1 of 1 flows of traffic `long` gave up: the peer did not answer";
+    let gave_up =
+        "gave-up: 1 of 1 flows of traffic `long` gave up, first at 3ms: the peer did not answer";
     assert!(said.iter().any(|message| message == gave_up), "{said:?}");
 }
 

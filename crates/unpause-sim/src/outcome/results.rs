@@ -119,7 +119,7 @@ pub struct FlowRecord {
     pub timeouts: u64,
     /// Its sender ended it after too many timeouts in a row.
     pub gave_up: bool,
-    /// When it gave up, if it is RoCE.
+    /// When it gave up.
     pub gave_up_at: Option<Time>,
     /// CNPs and CNMs that reached its sender.
     pub notifications: u64,
@@ -147,6 +147,8 @@ pub struct Stuck {
 pub enum Awaits {
     /// An ACK, with all sent that it may send: its retransmission timeout would have come after the end.
     Ack,
+    /// Credit from its receiver, which it has asked for.
+    Credit,
     /// Its NIC, which sleeps as that of HPCC's simulator does when a flow beside it waits for an ACK.
     Nic,
     /// TCP's retransmission timer, with all sent that its window allows.

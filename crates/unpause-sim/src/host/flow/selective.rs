@@ -49,6 +49,8 @@ struct Credited {
     base_rtt: Time,
     /// When it last asked for credit.
     asked_at: Option<Time>,
+    /// When it first did, if no credit has come since.
+    waits_since: Option<Time>,
 }
 
 impl Credited {
@@ -116,6 +118,7 @@ impl Selective {
             packet_bytes,
             base_rtt,
             asked_at: None,
+            waits_since: None,
         };
         put(&mut self.credits, slot, it);
     }
@@ -153,13 +156,22 @@ impl Selective {
             return None;
         }
         it.asked_at = Some(now);
+        it.waits_since.get_or_insert(now);
         Some(it.target(repair.repairs(flow), demand))
+    }
+
+    /// Since when the sender in `slot` has asked for credit in vain, with something to send.
+    pub fn awaits_credit(&mut self, slot: u32, flow: &numbers::Sender) -> Option<Time> {
+        let (it, repair) = self.credited(slot)?;
+        it.waits_since
+            .filter(|_| repair.is_held() && flow.has_left())
     }
 
     /// A pull has come to the sender in `slot`: this many units have been granted.
     pub fn on_pull(&mut self, slot: u32, flow: &mut numbers::Sender, granted: u64) {
         if let Some((it, repair)) = self.credited(slot) {
             it.credit.on_pull(granted);
+            it.waits_since = None;
             repair.hold(flow, !it.credit.may_send());
         }
     }

@@ -35,7 +35,11 @@ impl Senders {
             let asleep = nic.in_list && nic.at.is_never();
             let sender = &mut self.flows[slot];
             let paused = nic.end.is_paused(sender.class);
-            let stuck = if asleep && !paused && sender.has_packet(now) {
+            let selective = self.selective.as_deref_mut();
+            let credit = selective.and_then(|it| it.awaits_credit(slot as u32, &sender.recovery));
+            let stuck = if let Some(since) = credit {
+                Some((since, Awaits::Credit))
+            } else if asleep && !paused && sender.has_packet(now) {
                 Some((sender.next_start, Awaits::Nic))
             } else {
                 sender.awaits_ack(now).map(|due| {

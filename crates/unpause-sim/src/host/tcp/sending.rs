@@ -14,7 +14,7 @@ use super::Tcp;
 use super::sender::Sender;
 use crate::config::{AckPriority, Qdisc};
 use crate::engine::batch::FlowStart;
-use crate::engine::log::Log;
+use crate::engine::log::{Log, SenderEnd};
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::outcome::delays::Hold;
@@ -284,7 +284,11 @@ impl Tcp {
         if let Some(delays) = &mut self.delays {
             delays.end(sender.flow);
         }
-        log.senders.extend(sender.end(None));
+        let end = sender.end(None).map(|end| SenderEnd {
+            gave_up_at: end.gave_up.then_some(now),
+            ..end
+        });
+        log.senders.extend(end);
         let spec = sender.spec;
         if let Some(number) = sender.pooled
             && let Some(idle) = sender.idle(now)
