@@ -76,7 +76,7 @@ def _table(tuning: Answered) -> list[str]:
     for key, name in short.items():
         rows.append([name, *(_value(values.get(key)) for _, _, values in columns)])
     for at, condition in enumerate(tuning.conditions):
-        name = f"  {_condition(condition)}" if condition else tuning.aim.goal.text
+        name = f"  {condition_text(condition)}" if condition else tuning.aim.goal.text
         if at == 0 and condition:
             rows.append([tuning.aim.goal.text, *("" for _ in columns)])
         rows.append([name, *(_goal(tuning, each, at) for _, each, _ in columns)])
@@ -110,7 +110,10 @@ def _value(value: Any) -> str:
     return plain.line("by rate" if isinstance(value, Mapping) else str(value))
 
 
-def _condition(condition: Setting) -> str:
+def condition_text(condition: Setting) -> str:
+    """A condition in a few words, such as "load 0.3"; nothing for none."""
+    if not condition:
+        return ""
     short = short_keys(list(condition))
     return ", ".join(f"{short[key]} {value}" for key, value in condition.items())
 
@@ -200,16 +203,19 @@ def _why_nothing(tuning: Answered) -> list[str]:
     """Which limits nothing meets, and how near the search came."""
     tried = [each for each in tuning.found.outcomes if each.runs]
     lines = []
+    if not tried:
+        why = tuning.found.outcomes[0].refused if tuning.found.outcomes else ""
+        return [f"All were refused, such as: {why.partition(chr(10))[0]}."]
     for at, limit in enumerate(tuning.aim.limits):
         missed = [(sum(limit.missed(r.limits[at]) for r in o.runs.values()), o) for o in tried]
-        if missed and min(part for part, _ in missed) > 0:
+        if min(part for part, _ in missed) > 0:
             nearest = min(missed, key=lambda each: each[0])[1]
             came = _limit(nearest, at, limit.statistic, limit.sign)
             lines.append(
                 f"No setting meets {limit.text!r}: the nearest has {came}. Widen a range, vary "
                 "another key, or loosen the limit."
             )
-    if tried and all(each.bounds() for each in tried):
+    if all(each.bounds() for each in tried):
         lines.append(
             f"Every setting leaves flows unfinished, so {tuning.aim.goal.text} is only a bound: "
             "make the run longer, or let traffic stop before its end."

@@ -37,7 +37,6 @@ class Change:
         high: Upper end.
         p: Probability of as large a difference by chance; NaN of a single seed.
         seeds: How many seeds it is of.
-        is_bound: Whether the other's goal is only a lower bound, so that the change is larger.
     """
 
     mean: float
@@ -45,7 +44,6 @@ class Change:
     high: float
     p: float
     seeds: int
-    is_bound: bool = False
 
 
 def change(aim: Aim, scale: Scale, ours: Outcome, theirs: Outcome) -> Change:
@@ -60,11 +58,11 @@ def change(aim: Aim, scale: Scale, ours: Outcome, theirs: Outcome) -> Change:
     p = difference(ours_by, theirs_by).p
     if not base:
         nothing = 0.0 if apart.mean == 0 else math.nan
-        return Change(nothing, nothing, nothing, p, len(seeds), theirs.bounds() > 0)
+        return Change(nothing, nothing, nothing, p, len(seeds))
     # Of a goal of which more is better, losses are below 0.
     parts = [aim.sign * each / abs(base) for each in (apart.mean, apart.low, apart.high)]
     low, high = sorted(parts[1:]) if not math.isnan(parts[1]) else (math.nan, math.nan)
-    return Change(parts[0], low, high, p, len(seeds), theirs.bounds() > 0)
+    return Change(parts[0], low, high, p, len(seeds))
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,18 @@ class Verdict:
     change: Change
 
 
-def decide(aim: Aim, scale: Scale, best: Outcome, today: Outcome) -> Verdict:
-    """Decides between a setting and today's, both run with the same unseen seeds."""
+def decide(
+    aim: Aim, scale: Scale, best: Outcome, today: Outcome, conditions: Sequence[str] = ()
+) -> Verdict:
+    """Decides between a setting and today's, both run with the same unseen seeds.
+
+    Args:
+        aim: What is wanted.
+        scale: Of the goal.
+        best: The setting.
+        today: The file as it is.
+        conditions: What each condition is called.
+    """
     found = change(aim, scale, best, today)
     if best.refused:
         return Verdict(False, f"the scenario refuses it: {best.refused}", found)
@@ -98,8 +106,10 @@ def decide(aim: Aim, scale: Scale, best: Outcome, today: Outcome) -> Verdict:
         )
     if misses := _misses(aim, today):
         return Verdict(True, f"it meets all limits, and today's setting misses {misses}", found)
-    if worse := _worse_somewhere(aim, best, today):
-        return Verdict(False, f"it is worse with {worse}", found)
+    if (worse := _worse_somewhere(aim, best, today)) is not None:
+        names = dict(enumerate(conditions))
+        name = names.get(worse, f"condition {worse + 1}")
+        return Verdict(False, f"it is worse with {name}", found)
     better = _better_by(aim, scale, best, today)
     if math.isnan(found.p):
         return Verdict(False, "a single seed says nothing about noise", found)
@@ -125,17 +135,17 @@ def _misses(aim: Aim, outcome: Outcome) -> str:
     return listed([f"{limit.text!r} in {count} of {runs} runs" for limit, count in pairs if count])
 
 
-def _worse_somewhere(aim: Aim, best: Outcome, today: Outcome) -> str:
+def _worse_somewhere(aim: Aim, best: Outcome, today: Outcome) -> int | None:
     """The first condition of several under which `best` is worse beyond noise."""
     if len(best.conditions) < 2:
-        return ""
+        return None
     one = Scale({})
     for condition in best.conditions:
         ours, theirs = (_with(each, condition) for each in (best, today))
         found = change(aim, one, ours, theirs)
         if found.p <= 1 - CONFIDENCE and _better_by(aim, one, ours, theirs) < -LEAST_CHANGE:
-            return f"condition {condition + 1}"
-    return ""
+            return condition
+    return None
 
 
 def _with(outcome: Outcome, condition: int) -> Outcome:
@@ -247,6 +257,7 @@ def confirm(
     others: Sequence[Setting],
     run: Run,
     seeds: Sequence[int],
+    conditions: Sequence[str] = (),
 ) -> Confirmed:
     """Runs the best candidate, the file as it is and `others` on unseen seeds, and decides.
 
@@ -260,13 +271,13 @@ def confirm(
         [outcome] = run([candidate.setting], seeds)
         meets = outcome.violation(aim) == 0
         if best is None or meets:
-            best, verdict = outcome, decide(aim, scale, outcome, today)
+            best, verdict = outcome, decide(aim, scale, outcome, today, conditions)
         if meets or number == _MOST_CONFIRMED:
             break
         candidates.misses(outcome)
     if not verdict.recommended:
         for other in ranked(aim, scale, rest):
-            decision = decide(aim, scale, other, today)
+            decision = decide(aim, scale, other, today, conditions)
             if decision.recommended:
                 return Confirmed(other, today, rest, decision)
     return Confirmed(best, today, rest, verdict)

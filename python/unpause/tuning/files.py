@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +22,34 @@ from unpause.tuning.space import Setting
 
 
 def section(tuning: Answered, setting: Setting) -> str:
-    """The keys of a setting as TOML, to be pasted into the scenario's tables."""
-    tables: dict[tuple[str, ...], list[str]] = {}
+    """The keys of a setting as TOML, to be put into the scenario's tables of the same names."""
+    tables: dict[str, list[str]] = {}
     for key, value in setting.items():
-        steps = axes.split_key(key)
-        named = steps[0] in ("scheme", "traffic", "job") and len(steps) > 2
-        head = (
-            (steps[0], tuning.scheme if steps[0] == "scheme" else steps[1])
-            if named
-            else (".".join(map(_bare, steps[:-1])),)
-        )
-        rest = steps[2:] if named else steps[-1:]
-        tables.setdefault(head, []).append(f"{'.'.join(map(_bare, rest))} = {_toml(value)}")
-    blocks = []
-    for head, lines in tables.items():
-        top = f"[{head[0]}]" if len(head) == 1 else f"[[{head[0]}]]\nname = {json.dumps(head[1])}"
-        blocks.append("\n".join([*([top] if head[0] else []), *lines]))
-    return "\n\n".join(sorted(blocks, key=lambda block: block.startswith("["))) + "\n"
+        head, name = _table(tuning, axes.split_key(key))
+        tables.setdefault(head, []).append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    blocks = ["\n".join([*([head] if head else []), *lines]) for head, lines in tables.items()]
+    # Keys of no table come first, or they would be of the table before.
+    order = sorted(zip(tables, blocks, strict=True), key=lambda each: each[0] != "")
+    return "\n\n".join(block for _, block in order) + "\n"
+
+
+def _table(tuning: Answered, steps: Sequence[str]) -> tuple[str, str]:
+    """The head of the table that a key is in, and its name there."""
+    kind = steps[0]
+    if kind == "scheme":
+        inner = ".".join(["scheme", *map(_bare, steps[2:-1])])
+        top = f"# below the keys of scheme {json.dumps(tuning.scheme, ensure_ascii=False)}\n"
+        entry = f"[[scheme]]\nname = {json.dumps(tuning.scheme, ensure_ascii=False)}"
+        return (f"{top}[{inner}]" if len(steps) > 3 else entry), _bare(steps[-1])
+    if kind in ("traffic", "job") and len(steps) > 2:
+        entry = f"[[{kind}]]\nname = {json.dumps(steps[1], ensure_ascii=False)}"
+        return entry, ".".join(map(_bare, steps[2:]))
+    table = ".".join(map(_bare, steps[:-1]))
+    return (f"[{table}]" if table else ""), _bare(steps[-1])
 
 
 def _bare(step: str) -> str:
     return step if step.replace("_", "").replace("-", "").isalnum() else json.dumps(step)
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def markdown(tuning: Answered) -> str:

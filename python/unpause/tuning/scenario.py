@@ -135,20 +135,14 @@ def today(document: Mapping[str, Any], scheme: str, key: str) -> Any:
     at: Any = document
     for step in steps:
         if isinstance(at, list):
-            names = [each.get("name") for each in at]
-            place = int(step) if step.isdigit() and step not in names else None
-            at = at[place] if place is not None and place < len(at) else None
-            at = next((e for e in _tables(document, steps) if e.get("name") == step), at)
+            by_name = {each.get("name"): each for each in at}
+            by_place = {str(place): each for place, each in enumerate(at)}
+            at = by_name.get(step, by_place.get(step))
         elif isinstance(at, Mapping):
             at = at.get(step)
         else:
             return None
     return at
-
-
-def _tables(document: Mapping[str, Any], steps: Sequence[str]) -> list[Any]:
-    tables = document.get(steps[0])
-    return tables if isinstance(tables, list) else []
 
 
 @cache

@@ -102,6 +102,8 @@ def tune(
     optuna()
     if jobs is not None and jobs < 1:
         raise SweepError("jobs: at least one run at a time is needed")
+    if search_seed < 0:
+        raise SweepError(f"search_seed={search_seed}: a seed is a whole number from 0")
     if seeds < 1 or confirm < LEAST_CONFIRMED:
         raise SweepError(f"seeds: at least 1 is needed, and confirm: at least {LEAST_CONFIRMED}")
     parameters = space.read(vary)
@@ -211,6 +213,7 @@ def _tuned(
         [published] if published else [],
         lambda s, seeds: run("unseen", s, seeds),
         budget.confirm,
+        [answer.condition_text(each) for each in conditions],
     )
     more = running.run("today", [published], budget.seeds) if published else []
     neighbours, reverts = _around(running, aim, scale, parameters, now, confirmed, budget)
