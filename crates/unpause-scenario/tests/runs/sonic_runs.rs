@@ -31,7 +31,7 @@ const GOOD: &str = r#"{
   },
   "WRED_PROFILE": {
     "AZURE_LOSSLESS": {"ecn": "ecn_all", "green_min_threshold": "50000", "green_max_threshold": "900000",
-                       "green_drop_probability": "100"}
+                       "green_drop_probability": "100", "wred_green_enable": "true"}
   },
   "QUEUE": {"Ethernet0,Ethernet4,Ethernet8|3-4": {"wred_profile": "AZURE_LOSSLESS"}}
 }"#;
@@ -44,7 +44,7 @@ fn read(text: &str) -> ConfigDb {
 fn need(cable: &Cable) -> Vec<Need> {
     let of_cable = (cable.mbps as f64 / 8000.0 * 10.0 * cable.metres) as u64;
     vec![Need {
-        profile: "the simulator",
+        profile: "the simulator".to_owned(),
         bytes: 2 * cable.mtu + 64 + of_cable,
         terms: Vec::new(),
     }]
