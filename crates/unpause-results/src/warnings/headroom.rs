@@ -32,11 +32,7 @@ pub fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {
         return said;
     }
     if config.fabric.nodes[port.node as usize] == NodeKind::Host {
-        return (
-            format!("its receive buffer is full; {needs}"),
-            "raise slow_receiver.buffer, or remove it: enough for all priorities is the default"
-                .to_owned(),
-        );
+        return receive_buffer(config, link);
     }
     let queue_full = format!("its ingress queue is full; {needs}");
     let help = match config.switch.model {
@@ -46,6 +42,32 @@ pub fn why_dropped(measured: &Measured, port: &PortRecord) -> (String, String) {
         SwitchModel::InputQueued(_) => "raise switch.input_queued.input_buffer, or lower pfc.xoff",
     };
     (queue_full, help.to_owned())
+}
+
+/// The receive buffer of a host is full: its size, XOFF in it, and the size that is enough for all priorities.
+fn receive_buffer(config: &Config, link: &Link) -> (String, String) {
+    let needs = needs(config, link);
+    let slow = config.host.slow_receiver.as_ref();
+    let Some((slow, bytes)) = slow.and_then(|it| Some((it, it.buffer_bytes?))) else {
+        return (
+            format!("its receive buffer is full; {needs}"),
+            String::new(),
+        );
+    };
+    let frame = u64::from(config.largest_frame_bytes());
+    let each = slow.xoff_bytes + frame + needed(config, link);
+    // As much is for all that is not lossless.
+    let enough = each.saturating_mul(u64::from(config.switch.lossless.count_ones()) + 1);
+    let cause = format!(
+        "slow_receiver.buffer {} was full, with XOFF at {} of a priority; {needs}",
+        size(bytes),
+        size(slow.xoff_bytes)
+    );
+    let help = format!(
+        "raise slow_receiver.buffer to {} or more, or remove it: enough for all priorities is the default",
+        size_at_least(enough)
+    );
+    (cause, help)
 }
 
 /// Maps by which the PAUSE of the ingress stops another queue than the one that fills it.

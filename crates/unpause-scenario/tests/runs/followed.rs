@@ -296,3 +296,28 @@ fn one_setting_is_enough_for_all_links_and_switches() {
     let outcome = run(&fabric("4MB", &value.replace(' ', ""), ""));
     assert_eq!(losses(&outcome), Vec::<&Warning>::new());
 }
+
+#[test]
+fn a_receive_buffer_that_is_advised_loses_nothing() {
+    for (gbps, micros) in [(25, 1), (100, 5), (400, 1)] {
+        let source = |buffer: &str| {
+            format!(
+                "duration = \"2ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 3\nrate = \"{gbps}Gbps\"\ndelay = \"{micros}us\"\n\
+                 [slow_receiver]\nhosts = \"H0\"\ndrain_rate = \"5Gbps\"\nxoff = \"50KB\"\n{buffer}\n[[scheme]]\nname = \"PFC\"\n\
+                 [[traffic]]\nname = \"t\"\nkind = \"flow\"\nfrom = \"H1..H2\"\nto = \"H0\"\n"
+            )
+        };
+        let outcome = run(&source("buffer = \"52KB\""));
+        let lost = losses(&outcome);
+        let said = ": slow_receiver.buffer 52 KB was full, with XOFF at 50 KB of a priority; ";
+        assert!(lost[0].message.contains(said), "{lost:?}");
+        let help = lost[0].help.as_deref().expect("advice");
+        let (key, value, rest) = next_setting(help).expect("a setting");
+        assert_eq!(key, "slow_receiver.buffer");
+        assert!(rest.starts_with(" or more, or remove it"), "{help}");
+        for buffer in [&*format!("buffer = \"{}\"", value.replace(' ', "")), ""] {
+            let outcome = run(&source(buffer));
+            assert_eq!(losses(&outcome), Vec::<&Warning>::new());
+        }
+    }
+}
