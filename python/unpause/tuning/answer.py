@@ -192,7 +192,7 @@ def _verdict(tuning: Answered) -> str:
         return f"Set the best: {tuning.verdict.why}{p}."
     if tuning.best is None and tuning.verdict.why.startswith("no setting"):
         return "Nothing is better than what is set: no other setting could be run."
-    return f"Nothing is better than what is set: of the best found, {tuning.verdict.why}."
+    return f"Nothing is better than what is set: with the best found, {tuning.verdict.why}."
 
 
 def _p(p: float) -> str:

@@ -116,7 +116,7 @@ def decide(
     if better <= 0 and found.p <= 1 - CONFIDENCE:
         return Verdict(False, f"it is worse on {plural(found.seeds, 'unseen seed')}", found)
     if better <= 0 or found.p > MOST_P:
-        return Verdict(False, "the difference is within noise", found)
+        return Verdict(False, "there is no difference beyond noise", found)
     if better < LEAST_CHANGE:
         return Verdict(False, "the difference is below 1 %", found)
     unseen = plural(found.seeds, "seed")

@@ -47,8 +47,8 @@ class Choices:
 
     def position(self, value: Any) -> float | None:
         """Where a value is; None if it is not in the list."""
-        same = (i for i, each in enumerate(self.values) if same(each, value))
-        found = next(same, None)
+        places = (i for i, each in enumerate(self.values) if same(each, value))
+        found = next(places, None)
         return None if found is None else (found + 0.5) / len(self.values)
 
     def neighbours(self, value: Any) -> list[Any]:
