@@ -345,6 +345,14 @@ columns! {
     "iterations" "" "iterations that all ranks ended";
     "iterations_planned" "" "iterations that it was to do";
     "warmup" "" "iterations at the beginning that the columns below exclude: those of the job's `warmup`, and those that began before `counted_from_ns` of `runs`";
+    "failed_at_ns" "ns"
+        "when the first of its connections gave up, which ends the job: see `retry_count`; null if it did not fail";
+    "failed_rank" "" "rank whose connection that was; null as before";
+    "failed_peer" "" "rank that did not answer; null as before";
+    "stuck_since_ns" "ns"
+        "since when it could not come to its end: when the link went down that some of its ranks still needed at the end of the run, or when queues deadlocked; null if neither is known, if it failed, and if it is complete";
+    "down_link" "" "links that were down when it failed, or at the end of the run if it is stuck: those of the two hosts, or of any; null if none was";
+    "down_since_ns" "ns" "since when the first of them was down; null as before";
     "mean_ns" "ns" "mean time of a complete iteration, as in `iterations`; null if none is complete";
     "mean_at_least_ns" "ns"
         "the same with the iteration in progress at the end, which takes at least the time since the one before it: a lower bound; equal to `mean_ns` if all are complete; null if none began";
@@ -419,6 +427,7 @@ columns! {
     "end_ns" "ns" "when its last byte arrived";
     "ideal_ns" "ns" "its time alone on its path, at line rate; null if the path is not known";
     "acked_ns" "ns" "when its sender knew that it had arrived; null if no rank waited for that";
+    "timeouts" "" "timeouts of its connection while it was in flight";
 }
 
 columns! {
@@ -441,7 +450,10 @@ columns! {
     "start_ns" "ns" "start of the segment: the end of the previous one; for the first, the start of the iteration";
     "end_ns" "ns" "its end; for the last one, the end of the iteration";
     "ideal_ns" "ns" "for a `message`: its time alone on its path; otherwise null";
-    "excess_ns" "ns" "for a `message`: the rest, in which it waited behind earlier messages of its connection, or was delayed by other traffic or PAUSE; otherwise null";
+    "excess_ns" "ns" "for a `message`: the rest, in which it waited behind earlier messages of its connection, was delayed by other traffic or PAUSE, or was lost; otherwise null";
+    "timeouts" "" "timeouts of its connection while it was in flight; null if there is no message";
+    "down_link" "" "if there were any, links that were down meanwhile: those of the two hosts, or of any; null if none was";
+    "down_since_ns" "ns" "since when the first of them was down; null as before";
 }
 
 columns! {

@@ -1,10 +1,11 @@
 """A sentence for each job: how long its iterations took under each scheme, and beside it alone.
 
-Numbers are those of table `jobs`, means over the seeds. Which scheme is the shortest and which the
-longest is said only where the difference between the two is beyond noise, as in the overview. Of
-a result with swept values the least and the most of each scheme are said, and at which values.
-Schemes and values without a complete iteration are named, and how many iterations a mean is of
-where the run ended before all were complete.
+Numbers are those of table `jobs`: medians, and the largest where it is another, averaged over the
+seeds. A job that failed or is stuck is named first, with the link that is down. Which scheme is the
+shortest and which the longest on average is said only where the difference between the two is
+beyond noise, as in the overview. Of a result with swept values the least and the most of each
+scheme are said, and at which values. Schemes and values without a complete iteration are named, and
+how many iterations were complete where the run ended before all were.
 """
 
 from __future__ import annotations
@@ -67,6 +68,17 @@ class _Point:
         planned = max(row["iterations_planned"] - row["warmup"] for row in self.rows.values())
         return f"{text.span(counts, str)} of {planned} iterations"
 
+    @property
+    def ending(self) -> str:
+        """Why it did not come to its end, such as "stuck since 3.00 ms: H5-leaf0 down"."""
+        found = {seed: why for seed, row in self.rows.items() if (why := iterations.ending(row))}
+        if not found:
+            return ""
+        seed, first = min(found.items())
+        if len(found) == len(self.rows) and len(set(found.values())) == 1:
+            return first
+        return f"{first} (seed {seed}; {len(found)} of {len(self.rows)} seeds do not end)"
+
     def common(self, column: str) -> Any:
         """The value of all rows, None if they differ."""
         found = {row[column] for row in self.rows.values()}
@@ -126,8 +138,9 @@ def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> s
     rows = [row for point in points for row in point.rows.values()]
     placement = _same(row["placement"] for row in rows)
     head = f"{name} ({_ranks(rows)}{f', {placement}' if placement else ''})"
+    ended_early = _ended_early(points, axes)
     if all(row["mean_ns"] is None for row in rows):
-        return f"{head}: no iteration after the warm-up was complete."
+        return f"{head}: {_then(ended_early, 'no iteration after the warm-up was complete.')}"
     known = [point for point in points if not point.is_stuck]
     schemes = list(dict.fromkeys(point.scheme for point in known))
     parts = []
@@ -142,7 +155,25 @@ def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> s
     rest += _best_and_worst(points)
     if without := _without(points, axes):
         rest += f"; no iteration after the warm-up was complete under {without}"
-    return f"{head}: {_took(rows)} {', '.join(parts)}{rest}."
+    took = f"{_took(rows)} {', '.join(parts)}{rest}."
+    return f"{head}: {_then(ended_early, took)}"
+
+
+def _then(first: str, sentence: str) -> str:
+    """A sentence, and before it another one without its full stop, if there is one."""
+    return f"{first}. {sentence[:1].upper()}{sentence[1:]}" if first else sentence
+
+
+def _ended_early(points: Sequence[_Point], axes: _Axes) -> str:
+    """Which schemes made the job fail or leave it stuck, without a full stop."""
+    found = [point for point in points if point.ending]
+    each = [
+        f"{point.incomplete} under {point.scheme}"
+        f"{f' ({axes.at(point)})' if point.values else ''}, {point.ending}"
+        for point in found[:_MOST_VALUES]
+    ]
+    more = len(found) - len(each)
+    return "; ".join([*each, *[f"{more} more end early"] * (more > 0)])
 
 
 def _without(points: Sequence[_Point], axes: _Axes) -> str:
@@ -162,7 +193,7 @@ def _took(rows: Sequence[_Row]) -> str:
     counted = _same(row["iterations"] - row["warmup"] for row in rows if row["mean_ns"] is not None)
     if counted == 1:
         return "an iteration took"
-    return f"{f'{counted} ' if counted else ''}iterations took on average"
+    return f"{f'{counted} ' if counted else ''}iterations took in the median"
 
 
 def _same(values: Iterable[Any]) -> Any:
@@ -178,13 +209,26 @@ def _ranks(rows: Sequence[_Row]) -> str:
 
 def _of_point(point: _Point, with_placement: bool, shared: bool) -> str:
     """Such as "4.20 ms under PFC (1.31 times as long as alone, slowest rank 3 on H3)"."""
-    told = [_beside_alone(point) if shared else "", _bandwidth(point), _straggler(point)]
-    told.append(point.incomplete)
-    if with_placement and (placement := point.common("placement")):
-        told.insert(0, f"placement {placement}")
-    inside = ", ".join(part for part in told if part)
-    took = written(list(point.of("mean_ns").values()), text.time)
+    placement = point.common("placement") if with_placement else None
+    parts = [
+        f"placement {placement}" if placement else "",
+        *_tail(point),
+        _beside_alone(point) if shared else "",
+        _bandwidth(point),
+        _straggler(point),
+        "" if point.ending else point.incomplete,
+    ]
+    inside = ", ".join(filter(None, parts))
+    took = written(list(point.of("p50_ns").values()), text.time)
     return f"{took} under {point.scheme}{f' ({inside})' if inside else ''}"
+
+
+def _tail(point: _Point) -> list[str]:
+    """The 99th percentile and the largest, if they are not the median."""
+    median = text.time(point.mean("p50_ns") or 0.0)
+    tail = {"p99": point.mean("p99_ns"), "largest": point.mean("max_ns")}
+    written_out = {name: text.time(value) for name, value in tail.items() if value is not None}
+    return [f"{name} {value}" for name, value in written_out.items() if value != median]
 
 
 def _beside_alone(point: _Point) -> str:
@@ -193,7 +237,9 @@ def _beside_alone(point: _Point) -> str:
         return ""
     if abs(slowdown - 1) < _NOTHING:
         return "as long as alone"
-    return f"{slowdown:.3g} times as long as alone"
+    mean, median = point.mean("mean_ns") or 0.0, point.mean("p50_ns") or 0.0
+    average = "" if abs(mean - median) <= _NOTHING * mean else " on average"
+    return f"{slowdown:.3g} times as long as alone{average}"
 
 
 def _bandwidth(point: _Point) -> str:
@@ -208,14 +254,15 @@ def _straggler(point: _Point) -> str:
 
 def _over(points: Sequence[_Point], axes: _Axes) -> str:
     """The least and the most of a scheme over swept values."""
-    means = [(point.mean("mean_ns") or 0.0, point) for point in points]
-    least, most = (of(means, key=lambda it: it[0]) for of in (min, max))
+    medians = [(point.mean("p50_ns") or 0.0, point) for point in points]
+    least, most = (of(medians, key=lambda it: it[0]) for of in (min, max))
     if least[0] == most[0] and not any(point.incomplete for point in points):
         return f"{text.time(least[0])} under {points[0].scheme}"
 
-    def at(mean: float, point: _Point) -> str:
-        inside = ", ".join(filter(None, [axes.at(point), point.incomplete]))
-        return f"{text.time(mean)} ({inside})"
+    def at(median: float, point: _Point) -> str:
+        incomplete = "" if point.ending else point.incomplete
+        inside = ", ".join(filter(None, [axes.at(point), *_tail(point), incomplete]))
+        return f"{text.time(median)} ({inside})"
 
     low, high = at(*least), at(*most)
     return f"{low} to {high} under {points[0].scheme}"
@@ -235,4 +282,4 @@ def _best_and_worst(points: Sequence[_Point]) -> str:
     if not apart.known or apart.noise or apart.same or not math.isfinite(apart.percent):
         return ""
     longer = text.percent(apart.percent)
-    return f"; shortest under {best.scheme}, longest under {worst.scheme} (by {longer})"
+    return f"; shortest under {best.scheme}, longest under {worst.scheme} (by {longer} on average)"

@@ -53,6 +53,9 @@ class Delayed:
 
     Attributes:
         paused: The links on its path that were paused meanwhile; None if its path is not known.
+        timeouts: Timeouts of its connection meanwhile.
+        down_link: If there were any, the links that were down meanwhile; None if none was.
+        down_since_ns: Since when the first of them was down.
     """
 
     rank: int
@@ -64,6 +67,9 @@ class Delayed:
     end_ns: float
     excess_ns: float
     paused: list[Paused] | None
+    timeouts: int
+    down_link: str | None
+    down_since_ns: float | None
 
 
 @dataclass(frozen=True)
@@ -170,6 +176,9 @@ def _delayed(run: Run, messages: Sequence[Mapping[str, Any]]) -> Delayed | None:
         worst["end_ns"],
         worst["excess_ns"],
         _paused(run, worst),
+        worst.get("timeouts") or 0,
+        worst.get("down_link"),
+        worst.get("down_since_ns"),
     )
 
 
@@ -277,6 +286,11 @@ def _of_delayed(it: Iteration) -> str:
         f"{worst.peer_rank} of {worst.step} ({worst.host} -> {worst.peer_host}), by "
         f"{time(worst.excess_ns)}"
     )
+    if worst.timeouts:
+        failed = ""
+        if worst.down_link and worst.down_since_ns is not None:
+            failed = f" after {worst.down_link} had failed at {time(worst.down_since_ns)}"
+        return f"{text}: {plural(worst.timeouts, 'timeout')} of its connection{failed}."
     if worst.paused is None:
         return f"{text}."
     if not worst.paused:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from unpause.data import schemes, series
+from unpause.data import iterations, schemes, series
 from unpause.data.fabric import senders_and_receivers
 from unpause.data.result import Result, Run
 from unpause.explanation.job_lines import unit_of
@@ -40,24 +40,32 @@ _MOST_TICKS = 12
 _MOST_LINKS = 16
 #: Panels of schemes that differ by less than this share are one.
 _ALIKE = 0.02
+#: Iterations that are drawn at least, if so many are planned and not all are complete.
+_LEAST_DRAWN = 20
 #: Colours of the timeline.
 _SPAN, _COMPUTE, _SENDS, _PATH, _LATE = "#E6E6E6", "#9A9A9A", "#9CC3E6", "#D55E00", "#A0006D"
 
 
 @draws("job-iterations", "Iteration times of jobs", place=-0.9, table="jobs")
 def draw_iterations(result: Result) -> Figure:
-    """Time of each iteration, a panel for each job, a line for each scheme, and the job alone."""
+    """Time of each iteration, a panel for each job, a line for each scheme, and the job alone.
+
+    Iterations that a job did not complete are shaded, with why it did not.
+    """
     shown = overtime.shown(result)
     jobs = _jobs(result)
     looks, wide = shown.looks, shown.widths
-    panels = [job for job in jobs if any(len(_times(run, job)[0]) for run in shown.runs)]
+    panels = [
+        job for job in jobs
+        if any(len(_times(run, job)[0]) or iterations.ending(_row(run, job)) for run in shown.runs)
+    ]  # fmt: skip
     if not panels:
         raise NothingToDraw("No iteration of a job was complete.")
     figure, axes = panel_axes(min(len(panels), MOST_PANELS), 2, 1.75, 0.7)
     has_alone = False
     for ax, job in zip(axes, panels, strict=False):
         found = {run.scheme: _times(run, job) for run in shown.runs}
-        largest = max(float(takes.max()) for _, takes in found.values() if len(takes))
+        largest = max((float(takes.max()) for _, takes in found.values() if len(takes)), default=0)
         factor, unit = time_unit(largest)
         warmup = 0
         for run in shown.runs:
@@ -74,7 +82,8 @@ def draw_iterations(result: Result) -> Figure:
                 ax.axhline(row["alone_ns"] / factor, color=look.colour, linestyle=":", linewidth=1)
         if warmup:
             ax.axvspan(-0.5, warmup - 0.5, color="#F0F0F0", zorder=0, linewidth=0)
-        ax.set_xlim(-0.5, max(float(n.max()) for n, _ in found.values() if len(n)) + 0.5)
+        last = max((float(n.max()) for n, _ in found.values() if len(n)), default=0.0)
+        ax.set_xlim(-0.5, max([last, *_missing(ax, shown.runs, job, looks)]) + 0.5)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.set_title(job, fontweight="bold")
         ax.set_ylabel(f"iteration takes ({unit})")
@@ -92,6 +101,30 @@ def draw_iterations(result: Result) -> Figure:
         f"{plural(rest, 'more job')} {are(rest)} in table iterations." if rest else "",
     )  # fmt: skip
     return figure
+
+
+def _missing(
+    ax: Axes, runs: Sequence[Run], job: str, looks: Mapping[str, schemes.Look]
+) -> list[float]:
+    """Shades the iterations that a job did not complete, and says why; the last that is drawn."""
+    ends = []
+    for run in runs:
+        row = _row(run, job)
+        done, planned = row["iterations"], row["iterations_planned"]
+        if done >= planned:
+            continue
+        last = min(planned - 1, max(_LEAST_DRAWN, 4 * done))
+        colour = looks[run.scheme].colour
+        ax.axvspan(done - 0.5, last + 0.5, color=colour, alpha=0.12, zorder=0, linewidth=0)
+        why = iterations.ending(row).split(":")[0] or "not complete"
+        name = f"{run.scheme}: " if len(runs) > 1 else ""
+        ax.annotate(
+            f" {name}{done} of {planned}, {why}", (done - 0.5, 0.9 - 0.12 * len(ends)),
+            xycoords=("data", "axes fraction"), fontsize=7, color=colour, va="top",
+            annotation_clip=False,
+        )  # fmt: skip
+        ends.append(float(last))
+    return ends
 
 
 @draws("job-timeline", "Ranks of jobs over time", place=-0.8, table="jobs")
@@ -397,7 +430,10 @@ def _jobs(result: Result) -> list[str]:
 
 
 #: The values of a job under a scheme without it.
-_LEFT_OUT = {"warmup": 0, "alone_ns": None, "ranks": 0, "busbw_gbytes_s": None}
+_LEFT_OUT = {
+    "warmup": 0, "alone_ns": None, "ranks": 0, "busbw_gbytes_s": None, "iterations": 0,
+    "iterations_planned": 0,
+}  # fmt: skip
 
 
 def _row(run: Run, job: str) -> dict[str, Any]:

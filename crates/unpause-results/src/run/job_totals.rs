@@ -183,13 +183,10 @@ pub fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
         let mut takes: Vec<f64> = counted.iter().map(|it| it.takes().as_ns_f64()).collect();
         let mean_of_all = mean(&takes);
         let mut with_last = takes.clone();
-        with_last.extend(in_progress(
-            run,
-            job,
-            &own,
-            warmup,
-            results.totals.simulated,
-        ));
+        let failures = &mut results.job_failures.iter();
+        let failure = failures.find(|it| it.entry == named.entry);
+        let end = failure.map_or(results.totals.simulated, |it| it.at);
+        with_last.extend(in_progress(run, job, &own, warmup, end));
         takes.sort_unstable_by(f64::total_cmp);
         let has_tail = is_enough(99, takes.len() as u64);
         let part = |of: fn(&Iteration<'_>) -> Time| {

@@ -1,9 +1,13 @@
 //! A run of a scenario: what is simulated, and the names of what it counts.
 
+pub mod cut_off;
 pub mod digest;
+pub mod distances;
+pub mod job_ends;
 pub mod job_totals;
 #[cfg(feature = "parquet")]
 pub mod key;
+pub mod link_names;
 pub mod load;
 pub mod measured;
 pub mod offered;

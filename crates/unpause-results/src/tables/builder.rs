@@ -56,7 +56,7 @@ macro_rules! nullable_values {
     };
 }
 
-nullable_values!(&str: StringArray u8: UInt8Array u16: UInt16Array u32: UInt32Array u64: UInt64Array i32: Int32Array f64: Float64Array);
+nullable_values!(&str: StringArray String: StringArray u8: UInt8Array u16: UInt16Array u32: UInt32Array u64: UInt64Array i32: Int32Array f64: Float64Array);
 
 impl Value for Option<Time> {
     const NULLABLE: bool = true;
@@ -74,7 +74,7 @@ pub struct Builder<'a, R> {
     columns: Vec<ArrayRef>,
 }
 
-impl<'a, R: Copy> Builder<'a, R> {
+impl<'a, R: Clone> Builder<'a, R> {
     pub fn new(
         declared: &[&[Column]],
         measured: &'a [Measured],
@@ -108,7 +108,7 @@ impl<'a, R: Copy> Builder<'a, R> {
         text: &str,
         value: impl Fn(&'a Run, R) -> V,
     ) -> Self {
-        let column = V::array(self.rows.iter().map(|(run, row)| value(run, *row)));
+        let column = V::array(self.rows.iter().map(|(run, row)| value(run, row.clone())));
         let metadata = [("text", text), ("unit", unit)].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let field = Field::new(name, column.data_type().clone(), V::NULLABLE);
         self.fields

@@ -7,6 +7,7 @@ use unpause_sim::jobs::{CriticalPaths, Job, MessageRecord, RankIteration, Segmen
 use super::builder::Builder;
 use crate::columns;
 use crate::run::Run;
+use crate::run::job_ends::{self, JobEnd};
 use crate::run::job_totals::{self, Iteration, JobTotals};
 use crate::run::measured::Measured;
 use unpause_text::name_list;
@@ -31,13 +32,14 @@ pub(super) fn step(run: &Run, entry: u16, phase: u32) -> &str {
     &named.steps[phase as usize]
 }
 
-/// A job, alone and on its critical paths.
-#[derive(Clone, Copy)]
+/// A job, alone and on its critical paths, and its end.
+#[derive(Clone)]
 struct Whole<'a> {
     it: JobTotals<'a>,
     alone: Option<f64>,
     packed: Option<f64>,
     excess: Option<f64>,
+    end: JobEnd,
 }
 
 pub fn jobs(measured: &[Measured]) -> RecordBatch {
@@ -50,6 +52,12 @@ pub fn jobs(measured: &[Measured]) -> RecordBatch {
         .column("iterations", |_, row| row.it.completed)
         .column("iterations_planned", |_, row| row.it.job.iterations)
         .column("warmup", |_, row| row.it.warmup)
+        .column("failed_at_ns", |_, row| row.end.failure.map(|it| it.at))
+        .column("failed_rank", |_, row| row.end.failure.map(|it| it.rank))
+        .column("failed_peer", |_, row| row.end.failure.map(|it| it.peer))
+        .column("stuck_since_ns", |_, row| row.end.stuck_since)
+        .column("down_link", |_, row| row.end.down.map(|it| it.0))
+        .column("down_since_ns", |_, row| row.end.down.map(|it| it.1))
         .column("mean_ns", |_, row| row.it.mean)
         .column("mean_at_least_ns", |_, row| row.it.mean_at_least)
         .column("p50_ns", |_, row| row.it.p50)
@@ -103,6 +111,7 @@ fn rows<'a>(measured: &'a Measured) -> Vec<Whole<'a>> {
             alone,
             packed,
             excess: excess(&it, &segments),
+            end: JobEnd::of(measured, it.job, it.completed),
         }
     };
     totals.into_iter().map(whole).collect()
@@ -173,23 +182,26 @@ pub fn messages(measured: &[Measured]) -> RecordBatch {
     .column("end_ns", |_, it| it.end)
     .column("ideal_ns", |_, it| it.ideal)
     .column("acked_ns", |_, it| it.acknowledged)
+    .column("timeouts", |_, it| it.timeouts)
     .build()
 }
 
 /// A segment, and its place in the path of an iteration.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Row<'a> {
     iteration: Iteration<'a>,
     number: u32,
     it: Segment<'a>,
+    /// Of a message that timed out: links that were down meanwhile, and since when.
+    down: Option<(String, Time)>,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     fn entry(&self) -> u16 {
         self.iteration.job.entry
     }
 
-    fn message(&self) -> Option<&MessageRecord> {
+    fn message(&self) -> Option<&'a MessageRecord> {
         self.it.message
     }
 
@@ -199,7 +211,7 @@ impl Row<'_> {
 }
 
 pub fn critical(measured: &[Measured]) -> RecordBatch {
-    let kind = |row: Row<'_>| match row.it.kind {
+    let kind = |row: &Row<'_>| match row.it.kind {
         SegmentKind::Compute => "compute",
         SegmentKind::Launch => "launch",
         SegmentKind::Message => "message",
@@ -210,7 +222,7 @@ pub fn critical(measured: &[Measured]) -> RecordBatch {
         .column("job", |run, row| name(run, row.entry()))
         .column("iteration", |_, row| row.iteration.number)
         .column("segment", |_, row| row.number)
-        .column("kind", |_, row| kind(row))
+        .column("kind", |_, row| kind(&row))
         .column("of_iteration", |_, row| row.it.iteration)
         .column("step", |run, row| step(run, row.entry(), row.it.phase))
         .column("phase", |_, row| row.it.phase)
@@ -227,7 +239,17 @@ pub fn critical(measured: &[Measured]) -> RecordBatch {
         .column("end_ns", |_, row| row.it.end)
         .column("ideal_ns", |_, row| row.it.ideal())
         .column("excess_ns", |_, row| row.excess())
+        .column("timeouts", |_, row| row.message().map(|it| it.timeouts))
+        .column("down_link", |_, row| row.down.map(|it| it.0))
+        .column("down_since_ns", |_, row| row.down.map(|it| it.1))
         .build()
+}
+
+/// Links that were down while a message of `job` was in flight that timed out, and since when.
+fn down_meanwhile(measured: &Measured, job: &Job, segment: Segment<'_>) -> Option<(String, Time)> {
+    let it = segment.message.filter(|it| it.timeouts > 0)?;
+    let ends = [job.host(it.from), job.host(it.to)];
+    job_ends::down_between(measured, ends, (it.start, it.end))
 }
 
 /// The critical paths of the iterations of all jobs that record their messages.
@@ -248,6 +270,7 @@ fn segments(measured: &Measured) -> Vec<Row<'_>> {
                 iteration: *iteration,
                 number,
                 it,
+                down: down_meanwhile(measured, own[0].job, it),
             }));
         }
     }

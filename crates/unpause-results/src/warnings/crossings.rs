@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unpause_sim::config::{NodeId, NodeKind};
 
 use crate::run::Run;
-use crate::warnings::distances::Distances;
+use crate::run::distances::Distances;
 
 /// The shortest paths of a fabric.
 pub struct Crossings<'a> {

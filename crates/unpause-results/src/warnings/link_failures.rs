@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeId, PortId};
+use unpause_sim::config::NodeId;
 use unpause_sim::results::{LinkChange, LossPlace, LossRecord, Results};
 use unpause_sim::traffic::Transport;
 
 use crate::run::Run;
+use crate::run::link_names::{Port, links};
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::timeouts;
@@ -18,9 +19,6 @@ pub const KIND: &str = "link-down";
 
 /// So many failures are told one by one.
 const MOST: usize = 6;
-
-/// An egress port.
-type Port = (NodeId, PortId);
 
 /// A message for each failure, and for what had no route.
 pub fn of(measured: &Measured) -> Vec<Foreseen> {
@@ -163,33 +161,6 @@ fn what_followed(run: &Run, results: &Results, failure: &Failure) -> String {
     match failure.up {
         Time::NEVER => format!("{moved}, not up again"),
         up => format!("{moved}, up again at {up}"),
-    }
-}
-
-/// Names of the links of these ports: `S0-S1`, or `S0->S1` if it is only that direction.
-pub fn links(run: &Run, wires: &[Port]) -> String {
-    let peer = |(node, port): Port| run.names.peers[node as usize][usize::from(port)];
-    let mut pairs: Vec<(NodeId, NodeId)> = wires.iter().map(|wire| (wire.0, peer(*wire))).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    let both = |(a, b): &(NodeId, NodeId)| pairs.contains(&(*b, *a));
-    let told = pairs.iter().filter(|(a, b)| a < b || !both(&(*a, *b)));
-    let told: Vec<String> = told
-        .map(|pair| {
-            let (a, b) = (run.names.name(pair.0), run.names.name(pair.1));
-            match both(pair) {
-                true => format!("{a}-{b}"),
-                false => format!("{a}->{b}"),
-            }
-        })
-        .collect();
-    match told.len() {
-        0..=4 => told.join(", "),
-        count => format!(
-            "{} and {}",
-            told[..3].join(", "),
-            counted(count - 3, "more link")
-        ),
     }
 }
 

@@ -6,9 +6,9 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Fabric, NodeId, PortId};
 use unpause_sim::results::{LinkChange, Results};
 
+use crate::run::link_names::links;
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
-use crate::warnings::link_failures::links;
 use crate::warnings::lossy_links::span;
 use unpause_text::count::counted;
 

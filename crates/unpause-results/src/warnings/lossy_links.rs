@@ -4,9 +4,10 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Fec, FrameErrors, NodeId, PortId};
 use unpause_sim::results::{LinkChange, LossPlace, Results};
 
+use crate::run::link_names::links;
 use crate::run::measured::Measured;
 use crate::warnings::foreseen::Foreseen;
-use crate::warnings::link_failures::{links, said};
+use crate::warnings::link_failures::said;
 use unpause_text::count::counted;
 
 /// The kind of these messages, which tell of what the scenario asks for.

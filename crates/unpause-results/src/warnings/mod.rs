@@ -4,9 +4,7 @@ mod blind_watchdog;
 mod buffers;
 mod chance;
 mod crossings;
-mod cut_off;
 mod cycles;
-mod distances;
 mod ecn;
 mod egress;
 pub mod fast_watchdog;
@@ -62,7 +60,7 @@ pub struct Warning {
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-threshold`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
-    /// `fast-watchdog`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`,
+    /// `fast-watchdog`, `failed-jobs`, `stuck-jobs`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`,
     /// `other-load`, `wred-below-xoff`, `map-mismatch`, `egress-drops-first`, `queue-drops`.
     pub kind: String,
     /// The event.

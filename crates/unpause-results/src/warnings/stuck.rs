@@ -4,8 +4,8 @@ use unpause_protocols::loss_recovery::Config as LossRecovery;
 use unpause_protocols::units::Time;
 use unpause_sim::results::{Awaits, FlowRecord, Stuck};
 
+use crate::run::cut_off::CutOff;
 use crate::run::measured::Measured;
-use crate::warnings::cut_off::CutOff;
 use crate::warnings::timeouts;
 use unpause_text::count::counted;
 

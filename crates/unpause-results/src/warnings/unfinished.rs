@@ -7,8 +7,8 @@ use unpause_sim::config::NodeId;
 use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
+use crate::run::cut_off::CutOff;
 use crate::run::measured::Measured;
-use crate::warnings::cut_off::CutOff;
 use crate::warnings::foreseen;
 use crate::warnings::stuck::{WAITS, place};
 use crate::warnings::timeouts;
@@ -45,7 +45,13 @@ pub fn of(measured: &Measured) -> Vec<Said> {
             let message = format!("traffic `{name}` started no flow");
             said.push(("silent-traffic", message, None));
         }
-        if counts.gave_up > 0 {
+        // What that does to a job, its own warning says.
+        let is_job = run
+            .config
+            .jobs
+            .iter()
+            .any(|it| usize::from(it.entry) == group);
+        if counts.gave_up > 0 && !is_job {
             said.push(gave_up(measured, group, name, counts));
         }
         if counts.unfinished > 0 {

@@ -1,11 +1,10 @@
 //! Jobs whose iterations were not all complete at the end.
 
-use unpause_sim::jobs::Job;
-
+use crate::run::job_ends::JobEnd;
 use crate::run::job_totals::{iterations, warmup};
 use crate::run::measured::Measured;
-use crate::warnings::cut_off::CutOff;
 use crate::warnings::foreseen::Foreseen;
+use crate::warnings::timeouts;
 use unpause_text::count::count;
 
 /// Kind of the note where some of the iterations that statistics are of were complete.
@@ -37,19 +36,23 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
                 count(all.into())
             ),
         };
+        let end = JobEnd::of(measured, job, numbers.len() as u32);
         let message = match (counted, warmup) {
             (_, 0) => of_all,
             (0, _) => format!("{of_all}, none after the warm-up of {warmup}"),
             _ => format!("{of_all}, {counted} after the warm-up of {warmup}"),
         };
+        let kind = match (&end.failure, end.stuck_since) {
+            (Some(_), _) => "failed-jobs",
+            (None, Some(_)) => "stuck-jobs",
+            (None, None) if counted == 0 => "unfinished-jobs",
+            (None, None) => SOME,
+        };
+        let why = end.text().map_or(String::new(), |why| format!(", {why}"));
         Some(Foreseen {
-            kind: if counted == 0 {
-                "unfinished-jobs"
-            } else {
-                SOME
-            },
-            message,
-            help: format!("{}; {}", missing(counted), longer(measured, job)),
+            kind,
+            message: format!("{message}{why}"),
+            help: format!("{}; {}", missing(counted), longer(measured, &end)),
             key: Vec::new(),
         })
     });
@@ -66,21 +69,25 @@ fn missing(counted: usize) -> &'static str {
 }
 
 /// Whether the job would get further in a longer run.
-fn longer(measured: &Measured, job: &Job) -> &'static str {
-    let mut cut_off = CutOff::new(measured);
-    let mut own = measured
-        .results
-        .flows
-        .iter()
-        .filter(|it| it.group == job.entry);
+fn longer(measured: &Measured, end: &JobEnd) -> String {
+    let config = &measured.run.config;
+    if end.failure.is_some() {
+        let timeouts = timeouts::names(config);
+        return format!(
+            "host.retry_count, with {timeouts}, determines how long its connections try"
+        );
+    }
     if measured.results.deadlock.is_some() {
-        return "the deadlock ended the run, and a longer duration does not change that";
+        return "the deadlock ended the run, and a longer duration does not change that".to_owned();
     }
-    if own.clone().any(|flow| flow.gave_up) {
-        return "connections of it gave up, so a longer duration does not help";
+    if end.stuck_since.is_some() {
+        let ends = match config.host.retry_count {
+            None => "; with host.retry_count the job fails, as with NCCL, whose default is 7",
+            Some(_) => "",
+        };
+        return format!(
+            "no path joins some of its hosts at the end, because links are down: a longer duration does not help unless these return{ends}"
+        );
     }
-    if own.any(|flow| flow.fct.is_none() && cut_off.separates(flow.src, flow.dst)) {
-        return "no path joins some of its hosts at the end, because links are down: a longer duration does not help unless these return";
-    }
-    "a longer duration helps"
+    "a longer duration helps".to_owned()
 }

@@ -33,6 +33,8 @@ pub struct Batch {
     pub(crate) records: Vec<Record>,
     /// Flows to come.
     pub(crate) starts: Vec<FlowStart>,
+    /// Jobs that have failed, by their place, and when their ranks stop.
+    pub(crate) failed: Vec<(usize, Time)>,
     /// Queues that are blocked, when a deadlock is looked for.
     pub(crate) blocked: Vec<Blocked>,
     /// How the shard repeats itself, if it does, when that is looked for.
@@ -44,6 +46,7 @@ impl Batch {
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
             && self.starts.is_empty()
+            && self.failed.is_empty()
             && self.blocked.is_empty()
             && self.repeats.is_empty()
     }
@@ -52,6 +55,7 @@ impl Batch {
         self.packets.append(&mut other.packets);
         self.records.append(&mut other.records);
         self.starts.append(&mut other.starts);
+        self.failed.append(&mut other.failed);
         self.blocked.append(&mut other.blocked);
         self.repeats.append(&mut other.repeats);
     }
@@ -60,6 +64,7 @@ impl Batch {
         self.packets.clear();
         self.records.clear();
         self.starts.clear();
+        self.failed.clear();
         self.blocked.clear();
         self.repeats.clear();
     }

@@ -5,9 +5,9 @@ use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::NodeId;
-use crate::jobs::RankIteration;
 use crate::jobs::collected::Collected;
 use crate::jobs::links::JobLinks;
+use crate::jobs::{JobFailure, RankIteration};
 use crate::outcome::causes::{CauseRecord, Expiry};
 use crate::outcome::delays::Traces;
 use crate::outcome::held_back::Egress;
@@ -38,9 +38,15 @@ pub struct Log {
     /// Messages of jobs whose ACK ranks waited for.
     #[show(same = message_acks.len())]
     pub message_acks: Vec<MessageAck>,
+    /// Timeouts of connections of jobs, by flow.
+    #[show(same = message_timeouts.len())]
+    pub message_timeouts: Vec<(u32, Time)>,
     /// Iterations of jobs that ranks have come through.
     #[show(same = rank_iterations.len())]
     pub rank_iterations: Vec<RankIteration>,
+    /// Connections of jobs that have given up.
+    #[show(same = job_failures.len())]
+    pub job_failures: Vec<JobFailure>,
     /// Collective operations of jobs that ranks have ended.
     #[show(same = collectives.len())]
     pub collectives: Collected,
@@ -104,7 +110,9 @@ impl Log {
         join(&mut self.message_starts, other.message_starts);
         join(&mut self.message_ends, other.message_ends);
         join(&mut self.message_acks, other.message_acks);
+        join(&mut self.message_timeouts, other.message_timeouts);
         join(&mut self.rank_iterations, other.rank_iterations);
+        join(&mut self.job_failures, other.job_failures);
         self.collectives.merge(other.collectives);
         self.job_links.merge(other.job_links);
         join(&mut self.pauses, other.pauses);

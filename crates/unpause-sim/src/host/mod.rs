@@ -59,7 +59,12 @@ impl Host {
         let entry = machine.timers.pop().expect("a timer is due");
         let flow = entry.key();
         match Timer::of(entry) {
-            Timer::Sender(slot) => self.senders.on_timer(now, slot, flow, machine, window),
+            Timer::Sender(slot) => {
+                let gives_up = self.senders.on_timer(now, slot, flow, machine, window);
+                if gives_up && let Some(ranks) = &mut self.ranks {
+                    ranks.on_give_up(now, flow, &mut self.senders, machine, window);
+                }
+            }
             Timer::Receiver(slot) => self.receivers.on_timer(now, slot, flow, machine, window),
             Timer::TcpSender(slot) => self.tcp.on_sender_timer(now, slot, flow, machine, window),
             Timer::TcpReceiver(slot) => {

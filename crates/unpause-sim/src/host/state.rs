@@ -135,6 +135,14 @@ impl Host {
         self.machine.set_rank(at);
     }
 
+    /// The rank of job number `job` at this host, if there is one, stops at this time.
+    pub fn stop_rank(&mut self, at: Time, job: usize) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.stop_at(at, job);
+            self.set_rank();
+        }
+    }
+
     /// When the rank of job number `job` at this host last began a step; `None` if it has no steps left.
     pub fn last_step(&self, job: usize) -> Option<Time> {
         self.ranks.as_ref()?.last_step(job)

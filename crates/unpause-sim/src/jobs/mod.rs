@@ -37,4 +37,4 @@ pub use group::Group;
 pub use job::{Completion, Exchange, Job, OfGroup, Over, Phase};
 pub use pipeline::Pipeline;
 pub use program::Program;
-pub use records::{CollectiveRecord, JobLinkRecord, MessageRecord, RankIteration};
+pub use records::{CollectiveRecord, JobFailure, JobLinkRecord, MessageRecord, RankIteration};

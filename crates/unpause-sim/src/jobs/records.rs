@@ -38,6 +38,8 @@ pub struct MessageRecord {
     pub received: Time,
     /// When its sender knew of that, if a rank waited for it.
     pub acknowledged: Option<Time>,
+    /// Timeouts of its connection from when it was posted until it came.
+    pub timeouts: u32,
     /// How long it takes if it is alone on its path; `None` if that way is not known.
     pub ideal: Option<Time>,
 }
@@ -57,6 +59,23 @@ pub struct RankIteration {
     pub end: Time,
     /// How long it has computed.
     pub computed: Time,
+}
+
+/// A connection of a rank has given up: the job has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct JobFailure {
+    /// Entry of the job in [`crate::config::Config::traffic`].
+    pub entry: u16,
+    /// When.
+    pub at: Time,
+    /// When the other ranks stop.
+    pub stops: Time,
+    /// The rank whose connection it is.
+    pub rank: u32,
+    /// The rank that has not answered.
+    pub peer: u32,
+    /// The flow of the connection.
+    pub flow: u32,
 }
 
 /// All ranks of a group have come through a collective operation.

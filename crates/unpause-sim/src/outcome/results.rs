@@ -15,7 +15,7 @@ mod links;
 pub use links::{LinkChange, LossPlace, LossRecord};
 
 pub use crate::fabric::packet::Kind as PacketKind;
-pub use crate::jobs::{CollectiveRecord, JobLinkRecord, MessageRecord, RankIteration};
+pub use crate::jobs::{CollectiveRecord, JobFailure, JobLinkRecord, MessageRecord, RankIteration};
 pub use crate::outcome::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
 pub use crate::outcome::delays::{DelayRecord, QueueWait};
 pub use crate::outcome::storms::StormRecord;
@@ -48,6 +48,8 @@ pub struct Results {
     pub messages: Vec<MessageRecord>,
     /// Iterations of jobs, by (entry, iteration, rank): those that the rank has come through.
     pub rank_iterations: Vec<RankIteration>,
+    /// Jobs that have failed, by entry, each with the first of its connections that gave up.
+    pub job_failures: Vec<JobFailure>,
     /// Collective operations of jobs, by (entry, iteration, phase, group): those that all ranks of the group have ended.
     pub collectives: Vec<CollectiveRecord>,
     /// By (entry, node, port), if [`crate::config::Probes::job_links`].

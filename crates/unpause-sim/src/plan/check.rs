@@ -381,12 +381,6 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Err(invalid.label("64 B at most"));
     }
     check_times(&[("host.retransmit_timeout", host.retransmit_timeout)])?;
-    if host.retry_count.is_some() && !config.jobs.is_empty() {
-        let message = "connections of jobs never give up";
-        return Err(Invalid::new("host.retry_count", message)
-            .label("what a job does then is not modelled")
-            .help("remove it, or the job"));
-    }
     if config.fabric.framing_bytes > MOST_FRAMING {
         let invalid = Invalid::new("fabric.framing_bytes", "`framing` is more than 1MiB");
         return Err(invalid.label(bytes(config.fabric.framing_bytes.into())));

@@ -211,6 +211,14 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The time from the failure of a rank until the others of its job stop. No window is as long as half of it, however the fabric is
+    /// divided, so that all shards learn of the failure before.
+    pub fn failure_notice(&self) -> Time {
+        let takes = least_time(self.config);
+        let longest = self.ports.transmitters.iter().map(takes).max();
+        (longest.unwrap_or_default() * 8).max(Time::from_us(100))
+    }
+
     /// Has shards run independently where that is better ([`Schedule::set_independent`]).
     pub fn set_independent(&mut self, shard_of: &[u16]) {
         let takes = least_time(self.config);

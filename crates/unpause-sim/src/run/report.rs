@@ -54,7 +54,9 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         message_starts,
         message_ends,
         message_acks,
+        message_timeouts,
         mut rank_iterations,
+        mut job_failures,
         collectives,
         job_links,
         losses,
@@ -62,13 +64,16 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         ..
     } = log;
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
-    let messages = messages(plan, (message_starts, message_ends, message_acks), &flows);
+    let messages = (message_starts, message_ends, message_acks);
+    let messages = self::messages(plan, messages, message_timeouts, &flows);
     let collectives = operations(plan, collectives, &flows);
     let delays = delays::records(plan, &delays, &flows);
     let flows = records(plan, flows, senders, end.at);
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
     rank_iterations.sort_unstable_by_key(|it| (it.entry, it.iteration, it.rank));
+    job_failures.sort_unstable();
+    job_failures.dedup_by_key(|it| it.entry);
     storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
@@ -90,6 +95,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         packets,
         messages,
         rank_iterations,
+        job_failures,
         collectives,
         job_links: job_links.records(&plan.ports),
         losses: lost(plan, losses),
@@ -136,8 +142,10 @@ fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
 fn messages(
     plan: &Plan<'_>,
     (mut starts, mut ends, mut acks): (Vec<MessageStart>, Vec<MessageEnd>, Vec<MessageAck>),
+    mut timeouts: Vec<(u32, Time)>,
     flows: &[FlowEnd],
 ) -> Vec<MessageRecord> {
+    timeouts.sort_unstable();
     starts.sort_unstable_by_key(|it| (it.flow, it.number));
     ends.sort_unstable_by_key(|it| (it.flow, it.number));
     acks.sort_unstable_by_key(|it| (it.flow, it.number));
@@ -161,6 +169,7 @@ fn messages(
         while acks.next_if(|it| (it.flow, it.number) < key).is_some() {}
         let start = starts.next().expect("what has come has been sent");
         debug_assert_eq!((start.flow, start.number), key);
+        let before = |time| timeouts.partition_point(|timeout| *timeout <= (it.flow, time));
         MessageRecord {
             entry: it.entry,
             iteration: it.iteration,
@@ -179,6 +188,7 @@ fn messages(
             acknowledged: acks
                 .next_if(|it| (it.flow, it.number) == key)
                 .map(|it| it.at),
+            timeouts: (before(it.end) - before(start.start)) as u32,
             ideal: ideal_of(it.flow, it.bytes),
         }
     };

@@ -26,6 +26,7 @@ use crate::run::node::Node;
 use crate::wires::Wires;
 
 mod driven;
+mod failures;
 mod flows;
 
 /// Some of the nodes.
@@ -47,6 +48,9 @@ pub struct Shard {
     /// How shards repeat themselves that have told so, not this one.
     #[show(skip)]
     pub repeats: Vec<Repeat>,
+    /// Of the failures of jobs in the log, those that ranks elsewhere learn of.
+    #[show(skip)]
+    failures: usize,
     /// When the first of what they are sent is due there.
     #[show(skip)]
     first_sent: NextEvents,
@@ -108,6 +112,7 @@ impl Shard {
             outboxes: (0..shards).map(|_| Batch::default()).collect(),
             blocked: Vec::new(),
             repeats: Vec::new(),
+            failures: 0,
             first_sent: NextEvents::NEVER,
             calendar,
             nodes,
@@ -163,6 +168,9 @@ impl Shard {
         drop(records);
         for start in batch.starts.drain(..) {
             self.start_flow(plan, start);
+        }
+        for (job, at) in batch.failed.drain(..) {
+            self.stop_ranks(plan, job, at);
         }
         self.blocked.append(&mut batch.blocked);
         self.repeats.append(&mut batch.repeats);
@@ -257,6 +265,9 @@ impl Shard {
         }
         self.first_sent
             .add(plan.schedule.outer.beyond(half), first_sent);
+        if self.log.job_failures.len() > self.failures {
+            self.report_failures(plan);
+        }
     }
 
     /// Changes links and routes as is due next; every node has come to that time, and no further.

@@ -19,6 +19,7 @@ mod frame_errors;
 mod groups;
 mod headroom;
 mod input_queued;
+mod job_failures;
 mod job_messages;
 mod job_skipping;
 mod job_sums;

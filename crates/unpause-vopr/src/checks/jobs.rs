@@ -7,9 +7,49 @@ use unpause_sim::config::Config;
 use unpause_sim::jobs::{
     Completion, CriticalPaths, MessageRecord, Over, RankIteration, SegmentKind,
 };
-use unpause_sim::results::Results;
+use unpause_sim::results::{PacketKind, PacketRecord, Results, flow};
 
 use super::facts::Answer;
+
+/// A job fails when a connection of one of its ranks gives up. From when the others stop, no rank ends an iteration, no message is
+/// posted, and no host sends data of the job.
+pub fn failures(config: &Config, results: &Results) -> Answer {
+    for failure in &results.job_failures {
+        let flow = flow(&results.flows, failure.flow);
+        if flow.is_none_or(|flow| flow.gave_up_at != Some(failure.at)) {
+            return Err(format!("no connection gave up: {failure:?}"));
+        }
+        let own = |entry: u16| entry == failure.entry;
+        let iteration = |it: &&RankIteration| own(it.entry) && it.end > failure.stops;
+        if let Some(it) = results.rank_iterations.iter().find(iteration) {
+            return Err(format!("{failure:?}, but later {it:?}"));
+        }
+        let message = |it: &&MessageRecord| own(it.entry) && it.start > failure.stops;
+        if let Some(it) = results.messages.iter().find(message) {
+            return Err(format!("{failure:?}, but later {it:?}"));
+        }
+        // Links with retry send packets again.
+        let sent = |it: &&PacketRecord| {
+            it.kind == PacketKind::Data
+                && it.node == it.src
+                && it.time > failure.stops
+                && config.switch.retry.is_none()
+                && self::flow(&results.flows, it.flow).is_some_and(|flow| own(flow.group))
+        };
+        if let Some(it) = results.packets.iter().find(sent) {
+            return Err(format!("{failure:?}, but later {it:?}"));
+        }
+    }
+    let gave_up = results.flows.iter().filter(|flow| flow.gave_up);
+    for flow in gave_up {
+        let is_job = config.jobs.iter().any(|job| job.entry == flow.group);
+        let fails = results.job_failures.iter().any(|it| it.entry == flow.group);
+        if is_job && !fails {
+            return Err(format!("its job goes on: {flow:?}"));
+        }
+    }
+    Ok(())
+}
 
 /// Messages of a connection come one after the other, no sooner than they were sent, and are all that it has delivered.
 pub fn messages(config: &Config, results: &Results) -> Answer {

@@ -24,7 +24,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 33] = [
+pub const CHECKS: [(&str, Check); 34] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("delays", delays::delays),
@@ -55,16 +55,18 @@ pub const CHECKS: [(&str, Check); 33] = [
     ("beyond_xoff", pfc::beyond_xoff),
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
+    ("job_failures", jobs::failures),
     ("critical", jobs::critical),
     ("collectives", job_sums::collectives),
     ("job_links", job_sums::links),
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 14] = [
+const WITH_EVENTS: [(&str, Check); 16] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("delays", delays::delays),
+    ("retries", totals::retries),
     ("marks", totals::marks),
     ("losses", link_events::losses),
     ("storms", storms::storms),
@@ -72,6 +74,7 @@ const WITH_EVENTS: [(&str, Check); 14] = [
     ("capacity", link_events::capacity),
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
+    ("job_failures", jobs::failures),
     ("critical", jobs::critical),
     ("collectives", job_sums::collectives),
     ("job_links", job_sums::links),

@@ -1,6 +1,6 @@
 //! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate, and NICs that send PAUSE.
 
-use toml::Table;
+use toml::{Table, Value};
 
 use super::sketch::Sketch;
 use crate::case::{push, put, table, time};
@@ -56,6 +56,46 @@ pub fn events(sketch: &mut Sketch, dice: &mut Dice) {
     if dice.percent(30) {
         put(routing, "convergence", time(dice.scale(1, most)));
     }
+}
+
+/// In half of the scenarios with jobs and without links that fail, lets the link of a rank fail, which returns in half of them, and
+/// connections give up; `dice` are its own, too.
+pub fn of_ranks(sketch: &mut Sketch, dice: &mut Dice) {
+    let job = sketch.document.get("job").and_then(Value::as_array);
+    let ranks = job.and_then(|jobs| jobs.first()?.get("ranks")?.as_array());
+    let Some(ranks) = ranks.filter(|_| !sketch.document.contains_key("event")) else {
+        return;
+    };
+    let hosts: Vec<&str> = ranks.iter().filter_map(Value::as_str).collect();
+    if !dice.percent(50) || hosts.is_empty() {
+        return;
+    }
+    let host = hosts[dice.below(hosts.len() as u64) as usize];
+    let ends = |(from, to): &&(String, String)| from == host || to == host;
+    let Some((from, to)) = sketch.ports.iter().find(ends).cloned() else {
+        return;
+    };
+    let most = (sketch.duration / 2).max(2);
+    let at = dice.below(most - 1);
+    let mut event = |kind: &str, at: u64| {
+        let mut event = Table::new();
+        put(&mut event, "at", time(at));
+        put(&mut event, "kind", kind);
+        put(&mut event, "link", format!("{from}-{to}"));
+        push(&mut sketch.document, "event", event);
+    };
+    event("down", at);
+    if dice.percent(50) {
+        event("up", dice.between(at + 1, most - 1));
+    }
+    let routing = table(&mut sketch.document, "routing");
+    put(routing, "detection", time(dice.below(most)));
+    let timeout = dice.between(sketch.rtt, (sketch.duration / 8).max(sketch.rtt));
+    let count = dice.below(4) as i64;
+    let host = table(&mut sketch.document, "host");
+    put(host, "retry_count", count);
+    host.remove("ack_timeout");
+    put(host, "retransmit_timeout", time(timeout));
 }
 
 /// In one scenario of ten, lets one to three links lose frames to errors for some time; `dice` are its own, too.

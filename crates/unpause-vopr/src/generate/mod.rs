@@ -83,6 +83,7 @@ pub fn generate(seed: u64) -> Case {
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     host::ets(&mut sketch, &mut Dice::new(!seed ^ 0x6574_7321));
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
+    events::of_ranks(&mut sketch, &mut Dice::new(!seed ^ 0x7261_6e6b));
     paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
     credits::credits(&mut sketch, &mut Dice::new(!seed ^ 0x6372_6564));
     datagrams::datagrams(&mut sketch, &mut Dice::new(!seed ^ 0x7564_7021));

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use crate::engine::log::SenderEnd;
 use crate::plan::Plan;
 
-/// The flow of a sender that has given up and is not forgotten yet. No packet has this number.
+/// The flow of a sender that has given up, or whose rank has stopped, and that is not forgotten yet. No packet has this number.
 pub const NOBODY: u32 = u32::MAX;
 
 /// Timeouts in a row of a host's flows.
@@ -16,8 +16,9 @@ pub struct Retries {
     most: u32,
     /// By flow: packets acknowledged at its last timeout, and timeouts since anything was.
     in_a_row: BTreeMap<u32, (u32, u32)>,
-    /// By slot of the sender: flows that have given up and are not forgotten yet, and when they did.
-    gave_up: BTreeMap<u32, (u32, Time)>,
+    /// By slot of the sender: flows that have ended and are not forgotten yet, and when they gave up. Connections end without that
+    /// when their rank stops.
+    ended: BTreeMap<u32, (u32, Option<Time>)>,
 }
 
 impl Retries {
@@ -26,7 +27,7 @@ impl Retries {
         Some(Box::new(Self {
             most: plan.config.host.retry_count?,
             in_a_row: BTreeMap::new(),
-            gave_up: BTreeMap::new(),
+            ended: BTreeMap::new(),
         }))
     }
 
@@ -42,16 +43,18 @@ impl Retries {
         *timeouts > self.most
     }
 
-    /// The flow of the sender in `slot` gives up.
-    pub fn give_up(&mut self, slot: u32, flow: u32, now: Time) {
+    /// The flow of the sender in `slot` ends here, perhaps because it gives up.
+    pub fn end(&mut self, slot: u32, flow: u32, gave_up_at: Option<Time>) {
         self.in_a_row.remove(&flow);
-        self.gave_up.insert(slot, (flow, now));
+        self.ended.insert(slot, (flow, gave_up_at));
     }
 
-    /// The sender in `slot`, which has given up, is forgotten, or the run is over: adds that to its record.
-    pub fn record(&mut self, slot: u32, end: &mut SenderEnd) {
-        if let Some((flow, at)) = self.gave_up.remove(&slot) {
-            (end.flow, end.gave_up, end.gave_up_at) = (flow, true, Some(at));
+    /// The sender in `slot` is forgotten, or the run is over: adds to its record what has ended it.
+    pub fn record(&mut self, slot: u32, record: Option<&mut SenderEnd>) {
+        if let Some((flow, at)) = self.ended.remove(&slot)
+            && let Some(record) = record
+        {
+            (record.flow, record.gave_up, record.gave_up_at) = (flow, at.is_some(), at);
         }
     }
 }

@@ -249,6 +249,9 @@ impl Ranks {
         if only.is_some() {
             self.incoming.remove(&flow);
         }
+        if self.ranks[rank].stopped {
+            return;
+        }
         let job = &window.plan.config.jobs[self.ranks[rank].job];
         if job.program.is_some() {
             return self.on_program_message(now, (rank, mark), senders, machine, window);

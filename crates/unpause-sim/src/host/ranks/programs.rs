@@ -47,7 +47,7 @@ impl Ranks {
             Due::Came(flow, mark) => {
                 return self.hand_over(now, (flow, mark), senders, machine, window);
             }
-            Due::Computed | Due::Launched(..) | Due::Reduced(_) => {
+            Due::Computed | Due::Launched(..) | Due::Reduced(_) | Due::Stop => {
                 unreachable!("a program has no steps")
             }
         }

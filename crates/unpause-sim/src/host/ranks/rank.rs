@@ -22,6 +22,8 @@ pub struct Rank {
     pub number: u32,
     pub iteration: u32,
     pub phase: u32,
+    /// It does nothing more: its job has failed.
+    pub(super) stopped: bool,
     /// When the iteration began, and for how long the rank has computed in it.
     pub(super) began: Time,
     pub(super) computed: Time,
@@ -114,6 +116,7 @@ impl Rank {
             number,
             iteration: 0,
             phase: 0,
+            stopped: false,
             began: start,
             computed: Time::ZERO,
             joined: start,

@@ -83,6 +83,8 @@ impl Rank {
             stepped,
             to,
             ahead,
+            // Hosts where flows give up refuse.
+            stopped: _,
         } = self;
         visitor.same(u64::from(*iteration) << 32 | u64::from(*phase));
         for time in [began, computed, joined] {

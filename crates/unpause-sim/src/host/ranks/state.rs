@@ -52,6 +52,9 @@ pub enum Due {
     /// A send of its program may be posted.
     #[show(refuse)]
     Ready(u32),
+    /// Its job has failed elsewhere.
+    #[show(refuse)]
+    Stop,
 }
 
 /// A connection that leads from a rank here.

@@ -35,7 +35,11 @@ impl Ranks {
         let Some(Reverse((_, _, rank, due))) = self.timers.pop() else {
             return;
         };
-        if self.runs_program(rank, window.plan) {
+        if due == Due::Stop {
+            self.stop(now, rank, senders, machine, window);
+        } else if self.ranks[rank].stopped {
+            // What it had set a timer for is void.
+        } else if self.runs_program(rank, window.plan) {
             self.on_program_timer(now, (rank, due), senders, machine, window);
         } else {
             let next = match due {
@@ -53,7 +57,9 @@ impl Ranks {
                     self.hand_over(now, (flow, mark), senders, machine, window);
                     None
                 }
-                Due::Ended(_) | Due::Ready(_) => unreachable!("its steps have no operations"),
+                Due::Ended(_) | Due::Ready(_) | Due::Stop => {
+                    unreachable!("its steps have no operations")
+                }
             };
             if let Some(next) = next {
                 self.move_on(now, rank, next, senders, machine, window);

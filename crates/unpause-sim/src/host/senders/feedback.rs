@@ -7,7 +7,6 @@ use unpause_protocols::units::{LinkSpeed, Time};
 use super::super::flow::ack_info::{AckInfo, Trim};
 use super::super::flow::delays::Delays;
 use super::super::flow::grants::entropy;
-use super::super::flow::retries::NOBODY;
 use super::super::flow::selective::{self, recovery};
 use super::super::flow::sender::Carries;
 use super::super::flow::sprayed::trimmed_number;
@@ -210,7 +209,7 @@ impl Senders {
         }
     }
 
-    /// A timer of the flow in `slot` is due, if it is still that of `flow`.
+    /// A timer of the flow in `slot` is due, if it is still that of `flow`. True if the flow gives up.
     pub fn on_timer(
         &mut self,
         now: Time,
@@ -218,16 +217,17 @@ impl Senders {
         flow: u32,
         machine: &mut Machine,
         window: &mut Window<'_, '_>,
-    ) {
+    ) -> bool {
         let Some(sender) = self.flows.get_mut(slot as usize) else {
-            return;
+            return false;
         };
         if sender.flow != flow || sender.timer_at != now {
-            return;
+            return false;
         }
         sender.timer_at = Time::NEVER;
         if sender.next_timer() > now {
-            return arm(&mut machine.timers, sender, slot);
+            arm(&mut machine.timers, sender, slot);
+            return false;
         }
         let timeout = window.plan.config.host.retransmit_timeout;
         let recovery = recovery(&mut self.selective, slot, timeout);
@@ -237,7 +237,7 @@ impl Senders {
         if goes_back {
             note(&mut self.delays, Hold::Timeout);
             if self.gives_up(now, slot, machine, window.log) {
-                return;
+                return true;
             }
         }
         if window.plan.config.scheme.credits.is_some() {
@@ -247,33 +247,25 @@ impl Senders {
         if goes_back {
             machine.nics.nic_mut().wake(now);
         }
+        false
     }
 
-    /// The flow in `slot` has timed out and goes back. True if it gives up instead. In the round-robin or a list, it is then
-    /// forgotten when its turn comes.
+    /// The flow in `slot` has timed out and goes back. True if it gives up instead.
     #[cold]
     fn gives_up(&mut self, now: Time, slot: u32, machine: &mut Machine, log: &mut Log) -> bool {
-        let sender = &mut self.flows[slot as usize];
-        if sender.is_connection() {
-            self.rewind(slot);
-            return false;
-        }
+        let sender = &self.flows[slot as usize];
+        let is_connection = sender.is_connection();
         let (flow, acknowledged) = (sender.flow, sender.recovery.unacknowledged());
-        let Some(retries) = &mut self.retries else {
-            return false;
-        };
-        if !retries.count(flow, acknowledged) {
-            return false;
+        let retries = self.retries.as_mut();
+        if retries.is_some_and(|retries| retries.count(flow, acknowledged)) {
+            self.abandon((now, slot), Some(now), machine, log);
+            return true;
         }
-        retries.give_up(slot, flow, now);
-        sender.recovery.abandon();
-        (sender.flow, sender.stop, sender.recorded) = (NOBODY, now, false);
-        if self.is_in_line(slot, &machine.nics) {
-            machine.nics.nic_mut().wake(now);
-        } else {
-            self.forget(slot, log);
+        if is_connection {
+            log.message_timeouts.push((flow, now));
+            self.rewind(slot);
         }
-        true
+        false
     }
 
     /// A timer of the flow in `slot` was due: if it has no credit, it asks for some.

@@ -1,11 +1,15 @@
-//! Senders: samples, and what is recorded at the end of the run.
+//! Senders: samples, flows that end early, and what is recorded at the end of the run.
+
+use std::collections::BTreeSet;
 
 use unpause_protocols::units::Time;
 
+use super::super::flow::retries::NOBODY;
 use super::super::flow::selective::recovery;
 use super::super::machine::Machine;
 use super::Senders;
 use crate::engine::log::{Log, SenderSample};
+use crate::engine::window::Window;
 use crate::outcome::results::{Awaits, Stuck};
 use crate::plan::Plan;
 
@@ -20,6 +24,51 @@ impl Senders {
                 cwnd_bytes: sender.window(),
                 sent_bytes: sender.sent_bytes,
                 notifications: sender.notifications,
+            });
+        }
+    }
+
+    /// The flow in `slot` sends nothing more, perhaps because it has given up. In the round-robin or a list, it is forgotten when its
+    /// turn comes.
+    #[cold]
+    pub(super) fn abandon(
+        &mut self,
+        (now, slot): (Time, u32),
+        gave_up_at: Option<Time>,
+        machine: &mut Machine,
+        log: &mut Log,
+    ) {
+        let sender = &mut self.flows[slot as usize];
+        if let Some(retries) = &mut self.retries {
+            retries.end(slot, sender.flow, gave_up_at);
+        }
+        self.posted.remove(&sender.flow);
+        sender.close();
+        sender.recovery.abandon();
+        (sender.flow, sender.stop, sender.recorded) = (NOBODY, now, false);
+        if self.is_in_line(slot, &machine.nics) {
+            machine.nics.nic_mut().wake(now);
+        } else {
+            self.forget(slot, log);
+        }
+    }
+
+    /// The rank of these connections has stopped.
+    #[cold]
+    pub fn stop_connections(
+        &mut self,
+        now: Time,
+        connections: &BTreeSet<u32>,
+        machine: &mut Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let all = self.flows.iter();
+        let own = all.filter(|(_, sender)| connections.contains(&sender.flow));
+        let slots: Vec<u32> = own.map(|(slot, _)| slot as u32).collect();
+        for slot in slots {
+            let nic = self.nic_of(slot, &machine.nics, window.plan);
+            machine.at(nic.unwrap_or(machine.nics.number()), |machine| {
+                self.abandon((now, slot), None, machine, window.log);
             });
         }
     }

@@ -360,14 +360,11 @@ impl Senders {
         self.record_end(slot, sender.end(None), log);
     }
 
-    fn record_end(&mut self, slot: u32, end: Option<SenderEnd>, log: &mut Log) {
-        let Some(mut end) = end else {
-            return;
-        };
+    fn record_end(&mut self, slot: u32, mut end: Option<SenderEnd>, log: &mut Log) {
         if let Some(retries) = &mut self.retries {
-            retries.record(slot, &mut end);
+            retries.record(slot, end.as_mut());
         }
-        log.senders.push(end);
+        log.senders.extend(end);
     }
 
     /// The flow in `slot` has sent a packet: takes it off its credit, and writes the flow's pull target into it.

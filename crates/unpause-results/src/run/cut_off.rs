@@ -1,12 +1,14 @@
 //! Hosts that no path joins at the end of a run, because links are down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use unpause_sim::config::{NodeId, PortId};
+use unpause_protocols::units::Time;
+use unpause_sim::config::NodeId;
 use unpause_sim::results::{LinkChange, Results};
 
+use crate::run::distances::Distances;
+use crate::run::link_names::Port;
 use crate::run::measured::Measured;
-use crate::warnings::distances::Distances;
 
 /// Which hosts still reach which.
 pub struct CutOff<'a> {
@@ -17,7 +19,8 @@ pub struct CutOff<'a> {
 impl<'a> CutOff<'a> {
     /// At the end of this run.
     pub fn new(measured: &'a Measured) -> Self {
-        let down = down(&measured.results);
+        let down = down_during(&measured.results, (Time::NEVER, Time::NEVER));
+        let down: BTreeSet<Port> = down.into_keys().collect();
         let distances = (!down.is_empty()).then(|| Distances::new(&measured.run, down));
         Self { distances }
     }
@@ -30,15 +33,18 @@ impl<'a> CutOff<'a> {
     }
 }
 
-/// Ports whose wire is down at the end.
-fn down(results: &Results) -> BTreeSet<(NodeId, PortId)> {
-    let mut down = BTreeSet::new();
+/// Ports whose wire is down at some time from the one to the other, each with the time since when.
+pub fn down_during(results: &Results, (from, to): (Time, Time)) -> BTreeMap<Port, Time> {
+    let mut down = BTreeMap::new();
     for change in &results.link_changes {
-        if let LinkChange::Wire { node, port, up, .. } = *change {
-            match up {
-                true => down.remove(&(node, port)),
-                false => down.insert((node, port)),
-            };
+        if let LinkChange::Wire { at, node, port, up } = *change
+            && at <= if up { from } else { to }
+        {
+            if up {
+                down.remove(&(node, port));
+            } else {
+                down.entry((node, port)).or_insert(at);
+            }
         }
     }
     down
