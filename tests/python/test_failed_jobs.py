@@ -75,7 +75,7 @@ def warnings(result: unpause.Result, *kinds: str) -> list[dict[str, str]]:
 
 
 def texts(result: unpause.Result) -> list[str]:
-    """What every view says of jobs."""
+    """The first screen of the terminal, the report and the notebook."""
     found = overview.of_result(result)
     return [textual.overview(found, 2000), markup.overview(found), notebook.html(result)]
 

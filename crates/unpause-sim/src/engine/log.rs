@@ -36,16 +36,16 @@ pub struct Log {
     #[show(skip = "may grow: see Recorded")]
     pub message_ends: Vec<MessageEnd>,
     /// Messages of jobs whose ACK ranks waited for.
-    #[show(same = message_acks.len())]
+    #[show(same = message_acks.len() + message_timeouts.len())]
     pub message_acks: Vec<MessageAck>,
     /// Timeouts of connections of jobs, by flow.
-    #[show(same = message_timeouts.len())]
+    #[show(skip = "shown with the acknowledgements of messages")]
     pub message_timeouts: Vec<(u32, Time)>,
     /// Iterations of jobs that ranks have come through.
     #[show(same = rank_iterations.len())]
     pub rank_iterations: Vec<RankIteration>,
     /// Connections of jobs that have given up.
-    #[show(same = job_failures.len())]
+    #[show(skip = "hosts whose flows give up refuse")]
     pub job_failures: Vec<JobFailure>,
     /// Collective operations of jobs that ranks have ended.
     #[show(same = collectives.len())]

@@ -6,6 +6,7 @@ use unpause_protocols::units::Time;
 
 use crate::engine::log::{Counts, FlowEnd, Log, MessageAck, MessageEnd, MessageStart, SenderEnd};
 use crate::host::flow::window::PathOf;
+use crate::jobs::JobFailure;
 use crate::outcome::losses::{LossKey, Losses};
 use crate::outcome::results::{
     Deadlock, FlowRecord, FlowSample, LossRecord, MessageRecord, PortRecord, Results, Stuck,
@@ -49,14 +50,14 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         expiries,
         delays,
         port_series,
-        mut histograms,
+        histograms,
         mut packets,
         message_starts,
         message_ends,
         message_acks,
         message_timeouts,
-        mut rank_iterations,
-        mut job_failures,
+        rank_iterations,
+        job_failures,
         collectives,
         job_links,
         losses,
@@ -70,10 +71,6 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let delays = delays::records(plan, &delays, &flows);
     let flows = records(plan, flows, senders, end.at);
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
-    histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
-    rank_iterations.sort_unstable_by_key(|it| (it.entry, it.iteration, it.rank));
-    job_failures.sort_unstable();
-    job_failures.dedup_by_key(|it| it.entry);
     storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
@@ -90,12 +87,12 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         victims,
         delays,
         port_series: in_order(port_series),
-        histograms,
+        histograms: sorted(histograms, |it| (it.time, it.node, it.port)),
         flow_series,
         packets,
         messages,
-        rank_iterations,
-        job_failures,
+        rank_iterations: sorted(rank_iterations, |it| (it.entry, it.iteration, it.rank)),
+        job_failures: first_of_each(job_failures),
         collectives,
         job_links: job_links.records(&plan.ports),
         losses: lost(plan, losses),
@@ -105,6 +102,19 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         deadlock: end.deadlock,
         totals,
     }
+}
+
+/// In the order of a key that tells all apart.
+fn sorted<T, K: Ord>(mut all: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    all.sort_unstable_by_key(key);
+    all
+}
+
+/// The first failure of each job, by entry.
+fn first_of_each(mut failures: Vec<JobFailure>) -> Vec<JobFailure> {
+    failures.sort_unstable();
+    failures.dedup_by_key(|it| it.entry);
+    failures
 }
 
 /// Sums over nodes, ports and flows.

@@ -234,7 +234,7 @@ fn a_link_that_returns_in_time_lets_its_job_go_on() {
     }
 }
 
-/// Without a limit of retries, a job whose link is gone waits for ever, and does not fail.
+/// Without a limit of retries, a job whose link is gone waits forever, and does not fail.
 #[test]
 fn without_a_retry_count_jobs_wait() {
     let mut config = two_jobs(|job| job, None);
@@ -245,7 +245,7 @@ fn without_a_retry_count_jobs_wait() {
     assert_eq!(results.totals.simulated, config.stop);
 }
 
-/// Ranks hear of a failure in other shards, and of other processes, at the same time.
+/// All ranks stop at the same time, however nodes are divided among threads and processes.
 #[test]
 fn failures_are_the_same_on_any_number_of_threads() {
     for (what, of, change) in VARIANTS {
