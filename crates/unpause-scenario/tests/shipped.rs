@@ -8,9 +8,9 @@ mod common;
 
 use std::fmt::Write;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, UInt32Type};
+use arrow_array::{Array as _, RecordBatch};
 use sha2::{Digest, Sha256};
 use unpause_protocols::units::Time;
 use unpause_scenario::{Effort, NoProgress, Options, Outcome, Scenario, costs, execute, write_csv};
@@ -79,13 +79,37 @@ const DERIVED: &str = "loads";
 /// Columns that are left out where they are zero in every row: those of what a scenario does not ask for.
 const MAY_BE_ZERO: [&str; 2] = ["credit_wait_ns", "counted_from_ns"];
 
-fn without_zeros(rows: &RecordBatch) -> RecordBatch {
+/// Columns of jobs that are left out where they are null in every row: no job has failed.
+const MAY_BE_NULL: [&str; 6] = [
+    "failed_at_ns",
+    "failed_rank",
+    "failed_peer",
+    "stuck_since_ns",
+    "down_link",
+    "down_since_ns",
+];
+
+/// Tables of which `timeouts` is left out where there is none.
+const OF_MESSAGES: [&str; 2] = ["messages", "critical"];
+
+fn without_zeros(table: &str, rows: &RecordBatch) -> RecordBatch {
     let is_zero = |at: usize| {
         let values = rows.column(at).as_primitive_opt::<Float64Type>();
         values.is_some_and(|it| it.values().iter().all(|value| *value == 0.0))
     };
+    let has_none = |at: usize| {
+        let values = rows.column(at).as_primitive_opt::<UInt32Type>();
+        values.is_some_and(|it| it.iter().flatten().all(|value| value == 0))
+    };
     let kept = |at: &usize| {
-        !MAY_BE_ZERO.contains(&rows.schema().field(*at).name().as_str()) || !is_zero(*at)
+        let schema = rows.schema();
+        let idle = match schema.field(*at).name().as_str() {
+            name if MAY_BE_ZERO.contains(&name) => is_zero(*at),
+            name if MAY_BE_NULL.contains(&name) => rows.column(*at).null_count() == rows.num_rows(),
+            "timeouts" if OF_MESSAGES.contains(&table) => has_none(*at),
+            _ => false,
+        };
+        !idle
     };
     let kept: Vec<usize> = (0..rows.num_columns()).filter(kept).collect();
     rows.project(&kept).expect("these columns are there")
@@ -108,7 +132,7 @@ fn line(name: &str, duration: Time, outcome: &Outcome) -> String {
         if is_idle || table == DERIVED {
             continue;
         }
-        let rows = &without_zeros(rows);
+        let rows = &without_zeros(table, rows);
         let mut csv = Vec::new();
         write_csv(rows, &mut csv).expect("memory takes it");
         let digest = Sha256::digest(&csv);
