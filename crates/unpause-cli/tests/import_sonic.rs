@@ -117,34 +117,16 @@ fn refused(cases: &[(usize, &str, &str, &str)]) {
 fn what_a_scenario_cannot_say_is_refused_at_its_place() {
     refused(&[
         (
-            2,
-            "\"size\": \"4000000\"",
-            "\"size\": \"4000000\", \"xoff\": \"900000\"",
-            "the shared headroom pool (xoff) 900000 at spine0",
-        ),
-        (
             0,
             "\"weight\": \"14\"",
             "\"weight\": \"14\", \"pir\": \"1000\", \"meter_type\": \"packets\"",
             "a scenario has no shapers that count packets",
         ),
         (
-            1,
-            "\"weight\": \"14\"",
-            "\"weight\": \"20\"",
-            "the scheduler 0 = 20",
-        ),
-        (
             0,
             "\"3\": \"3\", \"6\": \"6\"}",
             "\"3\": \"6\", \"6\": \"6\"}",
             "3 -> 6 in TC_TO_QUEUE_MAP",
-        ),
-        (
-            1,
-            "\"detection_time\": \"200\"",
-            "\"detection_time\": \"300\"",
-            "the watchdog's detection_time",
         ),
         (
             1,
@@ -203,6 +185,167 @@ fn what_switches_differ_in_becomes_overrides() {
     insta::assert_snapshot!(&text[overrides..end]);
     let (said, code) = unpause(place.path(), &["validate", "fabric.toml"]);
     assert_eq!(code, 0, "{said}");
+}
+
+/// Settings without an override are those of most places; the others are listed with their line.
+#[test]
+fn what_differs_and_has_no_override_is_listed() {
+    let mut files = three();
+    for (file, from, to) in [
+        (
+            2,
+            "\"size\": \"4000000\"",
+            "\"size\": \"4000000\", \"xoff\": \"900000\"",
+        ),
+        (1, "\"weight\": \"14\"", "\"weight\": \"20\""),
+    ] {
+        let text = &mut files[file].1;
+        assert!(text.contains(from), "{from}");
+        *text = text.replace(from, to);
+    }
+    let (place, said, code) = import(&files);
+    assert_eq!(code, 0, "{said}");
+    for line in [
+        "spine0 ingress_lossless_pool: the shared headroom pool (xoff) 900000 (spine0.json, line ",
+        "leaf1 Ethernet0: the scheduler 0 = 20",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    assert!(text.contains("weights = { 0 = 14"), "{text}");
+    assert!(!text.contains("headroom_pool"), "{text}");
+}
+
+/// PFC is off at a port of leaf0, and the spine's watchdog has other times than those of the leaves: listed, not refused.
+#[test]
+fn pfc_of_a_port_and_a_watchdog_of_a_switch_are_listed() {
+    let mut files = three();
+    let mut root: serde_json::Value = serde_json::from_str(&files[0].1).unwrap();
+    let map = root["PORT_QOS_MAP"].as_object_mut().unwrap();
+    let (ports, own) = map.clone().into_iter().next().unwrap();
+    map.clear();
+    for port in ports.split(',') {
+        let mut own = own.clone();
+        if port == "Ethernet4" {
+            own["pfc_enable"] = "".into();
+        }
+        map.insert(port.to_owned(), own);
+    }
+    files[0].1 = root.to_string();
+    files[2].1 = files[2]
+        .1
+        .replace("\"detection_time\": \"200\"", "\"detection_time\": \"400\"");
+    let (place, said, code) = import(&files);
+    assert_eq!(code, 0, "{said}");
+    for line in [
+        "leaf0 Ethernet4: pfc_enable [] of the port: other ports of the switch have [3], which counts for all",
+        "spine0 Ethernet0: PFC_WD detection_time 400 ms, restoration_time 400 ms, POLL_INTERVAL 100 ms, action drop (spine0.json, line",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    for line in ["lossless = [3]", "detection_time = \"200ms\""] {
+        assert!(text.contains(line), "{text}");
+    }
+    let (said, code) = unpause(place.path(), &["validate", "fabric.toml"]);
+    assert_eq!(code, 0, "{said}");
+}
+
+/// A switch between other switches: hosts stand for those.
+#[test]
+fn a_switch_among_routers_has_hosts_in_their_place() {
+    let mut files = three();
+    let types = r#""DEVICE_NEIGHBOR_METADATA": {"leaf0": {"type": "ToRRouter"}, "leaf1": {"type": "ToRRouter"}, "core0": {"type": "SpineRouter"}}, "WAS""#;
+    files[2].1 = files[2]
+        .1
+        .replacen("\"DEVICE_NEIGHBOR_METADATA\"", types, 1);
+    let (place, said, code) = import(&files[2..]);
+    assert_eq!(code, 0, "{said}");
+    let line = "spine0: Ethernet0: a host stands for leaf0, a ToRRouter of which no config_db.json is given";
+    assert!(said.contains(line), "{said}");
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    assert!(
+        text.contains("hosts = [\"core0\", \"leaf0\", \"leaf1\"]"),
+        "{text}"
+    );
+    // With the file of a leaf there are hosts enough: the others are left out.
+    let (place, said, code) = import(&[files[0].clone(), files[2].clone()]);
+    assert_eq!(code, 0, "{said}");
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    assert!(text.contains("hosts = [\"h0\", \"h1\"]"), "{text}");
+}
+
+/// The neighbours that the example's DEVICE_NEIGHBOR has, as LLDP has them: the same links.
+#[test]
+fn neighbours_come_from_lldp() {
+    let (place, _, code) = import(&three());
+    assert_eq!(code, 0);
+    let links = |place: &Path| {
+        let text = fs::read_to_string(place.join("fabric.toml")).unwrap();
+        let (from, to) = (
+            text.find("[topology]").unwrap(),
+            text.find("[host]").unwrap(),
+        );
+        text[from..to].to_owned()
+    };
+    let expected = links(place.path());
+    let place = tempfile::tempdir().unwrap();
+    for (name, text) in three() {
+        let mut root: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let tables = root.as_object_mut().unwrap();
+        tables.remove("DEVICE_NEIGHBOR");
+        tables.remove("DEVICE_NEIGHBOR_METADATA");
+        fs::write(place.path().join(name), root.to_string()).unwrap();
+    }
+    for (name, text) in [
+        ("leaf0.lldp", include_str!("data/lldp/leaf0.txt")),
+        ("leaf1.lldp", include_str!("data/lldp/leaf1.json")),
+        ("spine0.lldp", include_str!("data/lldp/spine0.txt")),
+    ] {
+        fs::write(place.path().join(name), text).unwrap();
+    }
+    let files = ["leaf0.json", "leaf1.json", "spine0.json"];
+    let dumps = [
+        "--lldp=leaf0=leaf0.lldp",
+        "--lldp=leaf1=leaf1.lldp",
+        "--lldp=spine0=spine0.lldp",
+    ];
+    let args = [
+        &["import", "sonic"],
+        &files[..],
+        &dumps[..],
+        &["--out", "fabric.toml"],
+    ]
+    .concat();
+    let (said, code) = unpause(place.path(), &args);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(links(place.path()), expected);
+    for line in [
+        "leaf0: 4 neighbours by LLDP (leaf0.lldp)",
+        "leaf0: LLDP at eth0: not in PORT, and left out",
+        "spine0: Ethernet16 to core0: a Switch, of which no config_db.json is given",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    for (dump, expected) in [
+        (
+            "leaf7=leaf0.lldp",
+            "LLDP neighbours of leaf7, which is none of the switches",
+        ),
+        ("leaf0=leaf0.json", "no neighbours"),
+        ("leaf0", "expected the name of the switch and the file"),
+    ] {
+        let args = [
+            &["import", "sonic"],
+            &files[..],
+            &["--out", "x.toml", "--lldp", dump],
+        ]
+        .concat();
+        let (said, code) = unpause(place.path(), &args);
+        assert_ne!(code, 0, "{said}");
+        assert!(said.contains(expected), "{said}");
+        assert!(!place.path().join("x.toml").exists());
+    }
 }
 
 /// Curves without `wred_green_enable` are read as their authors mean them, and it is said; ECN's own thresholds count.

@@ -100,7 +100,7 @@ const FIELDS: &[Fields] = &[
     },
     Fields {
         table: "PORT",
-        read: &["speed", "mtu", "admin_status", "pfc_asym"],
+        read: &["alias", "speed", "mtu", "admin_status", "pfc_asym"],
         unread: PORT,
     },
     Fields {
@@ -186,7 +186,6 @@ const DEVICE: &[&str] = &[
 const PORT: &[&str] = &[
     "adv_interface_types",
     "adv_speeds",
-    "alias",
     "asic_port_name",
     "attn",
     "autoneg",

@@ -8,6 +8,7 @@ mod entry;
 mod finding;
 mod json;
 mod known;
+pub mod lldp;
 mod model;
 mod read;
 mod read_qos;

@@ -71,6 +71,8 @@ pub struct Device {
 pub struct Port {
     /// Where it stands.
     pub spot: Spot,
+    /// Another name of it, by which neighbours may know it.
+    pub alias: Option<String>,
     /// Mb/s.
     pub speed: Option<Given<u64>>,
     /// Largest frame, bytes; SONiC's default is 9100.

@@ -45,6 +45,7 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
         let asymmetric = one_of(tables, &entry, "pfc_asym", &["on", "off"]);
         let port = Port {
             spot: entry.spot(),
+            alias: tables.text(&entry, "alias").map(|it| it.value),
             speed: speed.map(positive),
             mtu: mtu.map(positive),
             is_down,

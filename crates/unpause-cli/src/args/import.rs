@@ -22,17 +22,32 @@ pub enum Import {
 #[command(after_help = "\
 Examples:
   unpause import sonic leaf0.json --out leaf0.toml
-  unpause import sonic leaf0/config_db.json leaf1/config_db.json spine0/config_db.json --out fabric.toml")]
+  unpause import sonic leaf0/config_db.json leaf1/config_db.json spine0/config_db.json --out fabric.toml
+  unpause import sonic leaf0.json spine0.json --lldp leaf0=leaf0.lldp --lldp spine0=spine0.lldp --out fabric.toml")]
 pub struct ImportSonic {
     /// Files config_db.json, one per switch. Several are linked by DEVICE_NEIGHBOR.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Neighbours of a switch without DEVICE_NEIGHBOR, as `show lldp table` or `lldpcli -f json show neighbors` prints them;
+    /// may be repeated.
+    #[arg(long, value_name = "SWITCH=FILE", value_parser = dump)]
+    pub lldp: Vec<(String, PathBuf)>,
     /// Scenario file to write.
     #[arg(long, short, visible_alias = "output", default_value = "scenario.toml")]
     pub out: PathBuf,
     /// Replace an existing file.
     #[arg(long)]
     pub force: bool,
+}
+
+/// The switch and the file of `leaf0=leaf0.lldp`.
+fn dump(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((switch, file)) if !switch.is_empty() && !file.is_empty() => {
+            Ok((switch.to_owned(), file.into()))
+        }
+        _ => Err("expected the name of the switch and the file, such as leaf0=leaf0.lldp".into()),
+    }
 }
 
 #[derive(clap::Args)]

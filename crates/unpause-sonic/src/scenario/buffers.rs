@@ -4,58 +4,57 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fabric_ports::{Ports, Use};
 use super::places::{At, differing, most};
-use super::same::{Of, by_switch, one};
+use super::same::{Of, common, one};
 use super::writer::{Scope, Writer};
 use crate::finding::{Given, Spot};
 use crate::model::{Buffer, ConfigDb, Profile, Threshold};
 use crate::values::some_of;
 use unpause_import::FileError;
 
-/// Lossless priorities of all ports: those with PFC and a lossless group.
-pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> Result<BTreeSet<u8>, FileError> {
-    let mut all = Vec::new();
+/// Lossless priorities of all ports: those with PFC and a lossless group at some port. Switches without some of them
+/// get overrides.
+pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> BTreeSet<u8> {
     for it in ports.all() {
-        let qos = it.db.qos.get(it.port);
-        let pfc = qos.map(|qos| qos.pfc.clone()).unwrap_or_default();
-        let (with, without): (Vec<u8>, Vec<u8>) = pfc
-            .iter()
-            .partition(|priority| it.db.lossless(it.port, **priority).is_some());
-        for priority in without {
+        let pfc = it.db.qos.get(it.port).map(|qos| qos.pfc.clone());
+        let is_lossy = |priority: &u8| it.db.lossless(it.port, *priority).is_none();
+        for priority in pfc.unwrap_or_default().into_iter().filter(is_lossy) {
             writer.leave_out(format!(
                 "{}: pfc_enable of priority {priority}: it has no lossless group in BUFFER_PG, and is lossy here",
                 it.whose()
             ));
         }
-        let names: Vec<String> = with.iter().map(u8::to_string).collect();
-        let spot = qos.map_or_else(
-            || it.db.ports[it.port].spot.clone(),
-            |qos| qos.pfc_spot.clone(),
-        );
-        all.push(Of {
-            value: format!("[{}]", names.join(", ")),
-            db: it.db,
-            whose: it.whose(),
-            spot,
-        });
     }
-    if by_switch("lossless priorities", &all)?.is_none() {
-        return Ok(BTreeSet::new());
+    let whole: BTreeSet<u8> = ports.all().flat_map(|it| own_lossless(&it)).collect();
+    for (index, db) in ports.switches().enumerate() {
+        let of_switch: BTreeSet<u8> = ports.of(index).flat_map(|it| own_lossless(&it)).collect();
+        if ports.of(index).next().is_some() && of_switch != whole {
+            let from = "PORT_QOS_MAP pfc_enable of this switch";
+            writer.own(&db.name(), "lossless", list(&of_switch), from);
+        }
+        without(ports, index, &of_switch, writer);
     }
-    let lossless: BTreeSet<u8> = ports.all().flat_map(|it| own_lossless(&it)).collect();
-    let whole: Vec<String> = lossless.iter().map(u8::to_string).collect();
-    let whole = format!("[{}]", whole.join(", "));
-    let mut told = BTreeSet::new();
-    for it in all.iter().filter(|it| it.value != whole) {
-        if told.insert(it.db.name()) {
-            writer.own(
-                &it.db.name(),
-                "lossless",
-                it.value.clone(),
-                "PORT_QOS_MAP pfc_enable of this switch",
-            );
+    whole
+}
+
+/// `[3, 4]`
+fn list(priorities: &BTreeSet<u8>) -> String {
+    let all: Vec<String> = priorities.iter().map(u8::to_string).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// Lists the ports of a switch that lack PFC of some of its lossless priorities.
+fn without(ports: &Ports<'_>, index: usize, of_switch: &BTreeSet<u8>, writer: &mut Writer) {
+    for it in ports.of(index) {
+        let own = own_lossless(&it);
+        if own != *of_switch {
+            writer.leave_out(format!(
+                "{}: pfc_enable {} of the port: other ports of the switch have {}, which counts for all: a scenario has PFC by switch",
+                it.whose(),
+                list(&own),
+                list(of_switch)
+            ));
         }
     }
-    Ok(lossless)
 }
 
 /// The priorities with PFC and a lossless group of a port.
@@ -123,7 +122,7 @@ pub(super) fn write(
     let whole = computed.is_empty() && !groups.is_empty();
     if whole {
         let headrooms = headrooms(&groups, lossless, writer);
-        let pool = headroom_pool(ports, &groups)?;
+        let pool = headroom_pool(ports, &groups, writer);
         memory(ports, &groups, lossless, (&headrooms, pool), writer);
         writer.line("");
         writer.line("[pfc]");
@@ -147,7 +146,7 @@ pub(super) fn write(
 }
 
 /// The shared headroom pool of all switches, if they have one.
-fn headroom_pool(ports: &Ports<'_>, groups: &[Group<'_>]) -> Result<Option<u64>, FileError> {
+fn headroom_pool(ports: &Ports<'_>, groups: &[Group<'_>], writer: &mut Writer) -> Option<u64> {
     let mut all = Vec::new();
     for (index, db) in ports.switches().enumerate() {
         let own = groups.iter().find(|it| it.at.switch == index);
@@ -162,7 +161,7 @@ fn headroom_pool(ports: &Ports<'_>, groups: &[Group<'_>]) -> Result<Option<u64>,
             spot: spot.clone(),
         });
     }
-    Ok(one("the shared headroom pool (xoff)", &all)?.filter(|bytes| *bytes > 0))
+    common("the shared headroom pool (xoff)", &all, writer).filter(|bytes| *bytes > 0)
 }
 
 /// Headroom in bytes.
@@ -330,8 +329,8 @@ fn thresholds(
         ));
     }
     let kind = one("the threshold", &kinds)?.unwrap_or_default();
-    let reserve = one("size beside the headroom", &reserves)?.unwrap_or_default();
-    let gap = one("xon_offset", &gaps)?.unwrap_or_default();
+    let reserve = common("size beside the headroom", &reserves, writer).unwrap_or_default();
+    let gap = common("xon_offset", &gaps, writer).unwrap_or_default();
     let is_dynamic = kind == "dynamic_th";
     let key = |value: i64| {
         if is_dynamic {

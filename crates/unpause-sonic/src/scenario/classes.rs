@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, by_switch, one};
+use super::same::{Of, by_switch, common};
 use super::writer::{Scope, Writer};
 use crate::finding::Given;
 use unpause_import::FileError;
@@ -179,11 +179,7 @@ pub(super) fn cnp(ports: &Ports<'_>, lossless: &BTreeSet<u8>, writer: &mut Write
 }
 
 /// Writes `[switch.scheduler]`, if all ports have the same; `control` is the priority of CNPs.
-pub(super) fn scheduler(
-    ports: &Ports<'_>,
-    control: u8,
-    writer: &mut Writer,
-) -> Result<(), FileError> {
+pub(super) fn scheduler(ports: &Ports<'_>, control: u8, writer: &mut Writer) {
     let mut all: Vec<Of<'_, Served>> = Vec::new();
     let mut missing = Vec::new();
     for at in ports.all() {
@@ -198,10 +194,10 @@ pub(super) fn scheduler(
              numbers first",
             with.whose
         ));
-        return Ok(());
+        return;
     }
-    let Some(Served { weights, strict }) = one("the scheduler", &all)? else {
-        return Ok(());
+    let Some(Served { weights, strict }) = common("the scheduler", &all, writer) else {
+        return;
     };
     writer.line("[switch.scheduler]");
     if weights.is_empty() {
@@ -222,11 +218,10 @@ pub(super) fn scheduler(
         }
     }
     writer.line("");
-    Ok(())
 }
 
 /// Weights and strict queues of a port.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Served {
     /// `0 = 14, 3 = 15`
     weights: String,

@@ -1,10 +1,12 @@
 //! The PFC watchdog, where all ports have one, or those to hosts.
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, one};
+use super::same::{Of, common};
 use super::writer::Writer;
+use crate::model::ConfigDb;
 use unpause_import::FileError;
 
 /// SONiC's time between two looks where none is set, ms.
@@ -27,7 +29,9 @@ pub(super) fn watchdog(
         ));
         return Ok(());
     }
-    let polls = polls(ports)?;
+    for db in ports.switches() {
+        big_red_switch(db)?;
+    }
     let Some(first) = first else {
         return Ok(());
     };
@@ -37,7 +41,7 @@ pub(super) fn watchdog(
         ));
         return Ok(());
     }
-    let mut all: Vec<Of<'_, String>> = Vec::new();
+    let mut all: Vec<Of<'_, Times>> = Vec::new();
     // Ports to switches, and to hosts.
     let (mut with, mut without) = ([0_usize; 2], [0_usize; 2]);
     for at in ports.all() {
@@ -63,42 +67,55 @@ pub(super) fn watchdog(
             return Ok(());
         }
     };
-    let times = one(
-        "the watchdog's detection_time, restoration_time and action",
-        &all,
-    )?;
-    let poll = one("POLL_INTERVAL", &polls)?.unwrap_or(POLL);
-    write(&times.unwrap_or_default(), poll, which, writer);
+    if let Some(same) = common("PFC_WD", &all, writer) {
+        write(&same, which, writer);
+    }
     Ok(())
 }
 
-/// Writes the table: times and action as [`times`] has them, ms between two polls, and at which ports.
-fn write(times: &str, poll: u64, which: &str, writer: &mut Writer) {
-    let mut words = times.split(' ');
-    let mut word = || words.next().unwrap_or_default();
+/// The settings of a watchdog.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Times {
+    /// ms.
+    detection: u64,
+    /// ms.
+    restoration: u64,
+    /// Between two polls, ms.
+    poll: u64,
+    action: String,
+}
+
+impl Display for Times {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "detection_time {} ms, restoration_time {} ms, POLL_INTERVAL {} ms, action {}",
+            self.detection, self.restoration, self.poll, self.action
+        )
+    }
+}
+
+/// Writes the table, for `which` ports.
+fn write(times: &Times, which: &str, writer: &mut Writer) {
     writer.line("[switch.watchdog]");
-    writer.key(
-        "detection_time",
-        format!("\"{}ms\"", word()),
-        "PFC_WD detection_time",
-    );
-    writer.key(
-        "restoration_time",
-        format!("\"{}ms\"", word()),
-        "PFC_WD restoration_time",
-    );
+    for (key, value) in [
+        ("detection_time", times.detection),
+        ("restoration_time", times.restoration),
+    ] {
+        writer.key(key, format!("\"{value}ms\""), &format!("PFC_WD {key}"));
+    }
     writer.key(
         "poll_interval",
-        format!("\"{poll}ms\""),
+        format!("\"{}ms\"", times.poll),
         "PFC_WD GLOBAL POLL_INTERVAL",
     );
-    writer.key("action", format!("\"{}\"", word()), "PFC_WD action");
+    writer.key("action", format!("\"{}\"", times.action), "PFC_WD action");
     writer.key("ports", format!("\"{which}\""), "ports that PFC_WD names");
     writer.line("");
 }
 
-/// Times and action of a port, as one text.
-fn times<'a>(at: &Use<'a>, writer: &mut Writer) -> Option<Of<'a, String>> {
+/// Times and action of a port.
+fn times<'a>(at: &Use<'a>, writer: &mut Writer) -> Option<Of<'a, Times>> {
     let it = at.db.watchdog.ports.get(at.port)?;
     let qos = at.db.qos.get(at.port);
     let watched = qos.and_then(|qos| qos.watched.as_ref());
@@ -118,38 +135,31 @@ fn times<'a>(at: &Use<'a>, writer: &mut Writer) -> Option<Of<'a, String>> {
         ));
     }
     let restoration = it.restoration.as_ref().map_or(2 * detection, |it| it.value);
-    let action = it.action.as_ref().map_or("drop", |it| it.value.as_str());
+    let action = it.action.as_ref();
+    let value = Times {
+        detection,
+        restoration,
+        poll: at.db.watchdog.poll.as_ref().map_or(POLL, |it| it.value),
+        action: action.map_or("drop".to_owned(), |it| it.value.clone()),
+    };
     Some(Of {
-        value: format!("{detection} {restoration} {action}"),
+        value,
         db: at.db,
         whose: at.whose(),
         spot: it.spot.clone(),
     })
 }
 
-/// How often switches look that have a watchdog anywhere.
-fn polls<'a>(ports: &Ports<'a>) -> Result<Vec<Of<'a, u64>>, FileError> {
-    let mut polls = Vec::new();
-    for db in ports.switches() {
-        let dog = &db.watchdog;
-        if let Some(switch) = dog
-            .big_red_switch
-            .as_ref()
-            .filter(|it| it.value == "enable")
-        {
+/// Refuses the switch that stops all lossless queues.
+fn big_red_switch(db: &ConfigDb) -> Result<(), FileError> {
+    let switch = db.watchdog.big_red_switch.as_ref();
+    match switch.filter(|it| it.value == "enable") {
+        None => Ok(()),
+        Some(switch) => {
             let expected = "disable: a scenario's watchdog has no such switch";
-            return Err(db
+            Err(db
                 .place(&switch.spot)
-                .error("BIG_RED_SWITCH enable", expected));
-        }
-        if let Some(poll) = dog.poll.as_ref().filter(|_| !dog.ports.is_empty()) {
-            polls.push(Of {
-                value: poll.value,
-                db,
-                whose: db.name(),
-                spot: poll.spot.clone(),
-            });
+                .error("BIG_RED_SWITCH enable", expected))
         }
     }
-    Ok(polls)
 }

@@ -60,14 +60,22 @@ pub(super) fn fabric(switches: &[ConfigDb]) -> Result<Fabric, FileError> {
         }
         fabric.switches.push(name);
     }
-    let mut builder = Builder {
-        switches,
-        fabric,
-        seen: BTreeSet::new(),
-        pairs: BTreeMap::new(),
+    let build = |fabric: Fabric, stands_in| {
+        let mut builder = Builder {
+            switches,
+            fabric,
+            seen: BTreeSet::new(),
+            pairs: BTreeMap::new(),
+            stands_in,
+        };
+        for index in 0..switches.len() {
+            builder.switch(index)?;
+        }
+        Ok(builder)
     };
-    for index in 0..switches.len() {
-        builder.switch(index)?;
+    let mut builder = build(fabric.clone(), false)?;
+    if builder.fabric.hosts.len() < 2 {
+        builder = build(fabric, true)?;
     }
     let fabric = &builder.fabric;
     let odd = |name: &&String| {
@@ -98,6 +106,8 @@ struct Builder<'a> {
     seen: BTreeSet<(usize, String)>,
     /// Index of the link between two nodes.
     pairs: BTreeMap<(String, String), usize>,
+    /// Hosts stand for the switches whose files are missing.
+    stands_in: bool,
 }
 
 impl Builder<'_> {
@@ -132,7 +142,7 @@ impl Builder<'_> {
             let place = db.place(&Spot::default());
             return Err(place.error(
                 "no DEVICE_NEIGHBOR",
-                "the neighbour of each port: several switches are linked by it",
+                "the neighbour of each port: several switches are linked by it. Neighbours can also come from LLDP: --lldp SWITCH=FILE",
             ));
         }
         let name = self.fabric.switches[index].clone();
@@ -165,7 +175,13 @@ impl Builder<'_> {
             return self.between(index, port, it, at);
         }
         let types = db.neighbor_types.get(&other.value);
-        if let Some(kind) = types.filter(|kind| is_switch(&kind.value)) {
+        let router = types.filter(|kind| is_switch(&kind.value));
+        if let Some(kind) = router.filter(|_| self.stands_in) {
+            self.fabric.notes.push(format!(
+                "{name}: {port}: a host stands for {}, a {} of which no config_db.json is given: too few neighbours are servers",
+                other.value, kind.value
+            ));
+        } else if let Some(kind) = router {
             self.fabric.left_out.push(format!(
                 "{name}: {port} to {}: a {}, of which no config_db.json is given",
                 other.value, kind.value

@@ -56,7 +56,7 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
         .left_out
         .iter()
         .for_each(|line| writer.leave_out(line.clone()));
-    let lossless = buffers::lossless(&ports, &mut writer)?;
+    let lossless = buffers::lossless(&ports, &mut writer);
     let cnps = classes::cnp(&ports, &lossless, &mut writer);
     let control = cnps.unwrap_or(classes::CONTROL);
     let has_maps = classes::maps(&ports, &lossless, control, &mut writer)?;
@@ -84,7 +84,7 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
         "PORT_QOS_MAP pfc_enable",
     );
     buffers::write(&ports, &lossless, &mut writer)?;
-    classes::scheduler(&ports, control, &mut writer)?;
+    classes::scheduler(&ports, control, &mut writer);
     dog::watchdog(&ports, &lossless, has_maps, &mut writer)?;
     marks::schemes(&ports, &lossless, control, &mut writer)?;
     queues::limits(&ports, control, &mut writer);

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use super::places::most;
+use super::writer::Writer;
 use crate::finding::Spot;
 use crate::model::ConfigDb;
 use unpause_import::FileError;
@@ -70,4 +72,27 @@ pub(super) fn one<T: PartialEq + Clone + Display>(
             Err(other.db.place(&other.spot).error(found, expected))
         }
     }
+}
+
+/// The value that most of them have, of several the smallest; none if there are none. The others are listed: a scenario has the
+/// setting once.
+pub(super) fn common<T: Ord + Clone + Display>(
+    what: &str,
+    all: &[Of<'_, T>],
+    writer: &mut Writer,
+) -> Option<T> {
+    if all.is_empty() {
+        return None;
+    }
+    let most = most(&all.iter().map(|it| &it.value).collect::<Vec<_>>());
+    for it in all.iter().filter(|it| it.value != most) {
+        let (line, _) = it.db.line_column(&it.spot);
+        writer.leave_out(format!(
+            "{}: {what} {} ({}, line {line}): most have {most}, which counts everywhere: a scenario has it once",
+            it.whose,
+            it.value,
+            it.db.path.display(),
+        ));
+    }
+    Some(most)
 }
