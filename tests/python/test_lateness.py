@@ -189,6 +189,19 @@ def test_bus_bandwidth_is_drawn_over_the_size(builder: Builder) -> None:
     assert list(rate.get_ydata()) == [12.5, 12.5]
 
 
+def test_the_nics_of_a_server_bound_its_bandwidth(builder: Builder) -> None:
+    builder.source = 'title = "t"\n[topology]\nbuilder = "rails"\ngpus_per_server = 8\n'
+    run = builder.run("PFC", **{"job.sum.size_bytes": 1e6})
+    builder.add("jobs", run=run, scheme="PFC", job="sum", busbw_gbytes_s=390.0)
+    builder.add("ranks", run=run, scheme="PFC", job="sum", host="H0")
+    for peer, gbps in (("leaf0", 400), ("nvswitch0", 3600)):
+        builder.add("ports", run=run, scheme="PFC", node="H0", peer=peer, rate_bps=gbps * 10**9)
+    builder.swept = ["job.sum.size_bytes"]
+    figure = figures.draw(builder.result(), "job-bandwidth")
+    _, rate = figure.axes[0].get_lines()
+    assert (rate.get_ydata()[0], rate.get_label()) == (400, "rate of the 8 NICs of a server")
+
+
 def test_bytes_of_jobs_are_drawn_by_link(builder: Builder) -> None:
     job(builder)
     run = builder.run("DCQCN")

@@ -37,7 +37,11 @@ from unpause.text import are, byte_unit, plural, time, time_unit, value_text
 _NO_JOBS = "The scenario has no [[job]]."
 _MOST_RANKS = 64
 _MOST_TICKS = 12
+#: GPUs of a server of the builder `rails` that says nothing else.
+_GPUS = 8
 _MOST_LINKS = 16
+#: Spans of a timeline this part of its width apart are drawn as one.
+_TELLS_APART = 2000
 #: Panels of schemes that differ by less than this share are one.
 _ALIKE = 0.02
 #: Iterations that are drawn at least, if so many are planned and not all are complete.
@@ -299,9 +303,14 @@ def _timeline(ax: Axes, run: Run, job: str, longest: Mapping[str, Any]) -> None:
             ],
         ),
     ):
+        spans: dict[int, list[tuple[float, float]]] = {}
         for y, a, b in rows:
             if y < most and b > a:
-                ax.barh(y, at(b) - at(a), left=at(a), height=0.8, color=colour, linewidth=0)
+                spans.setdefault(y, []).append((at(a), at(b)))
+        for y, each in spans.items():
+            ax.broken_barh(
+                _joined(each, at(end) / _TELLS_APART), (y - 0.4, 0.8), color=colour, linewidth=0
+            )
     for it in _of(run, "critical", job, number):
         on_time = it["end_ns"] - (it["excess_ns"] or 0.0)
         to = it["peer_rank"] if it["kind"] == "message" else it["rank"]
@@ -318,6 +327,15 @@ def _timeline(ax: Axes, run: Run, job: str, longest: Mapping[str, Any]) -> None:
     ax.set_title(textwrap.fill(title, 48), fontweight="bold", fontsize=8)
     ax.set_ylabel("rank")
     ax.set_xlabel(f"time ({unit})")
+
+
+def _joined(spans: list[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
+    """Start and width of spans, those together that a reader cannot tell apart: there are many."""
+    starts, ends = np.array(sorted(spans)).T
+    until = np.maximum.accumulate(ends)
+    first = np.append(True, starts[1:] > until[:-1] + gap)
+    last = np.append(first[1:], True)
+    return list(zip(starts[first], until[last] - starts[first], strict=True))
 
 
 def _part(start: float, middle: float, end: float) -> float:
@@ -366,9 +384,9 @@ def draw_bandwidth(result: Result) -> Figure:
                 markersize=4 if are_names else 3, label=scheme,
             )  # fmt: skip
             highest = np.nanmax([highest, *means])
-        rate = _line_rate(result, job)
-        if rate is not None and rate < 3 * highest:
-            ax.axhline(rate, color="#000000", linestyle=":", linewidth=0.8, label="rate of a NIC")
+        rate, of = _line_rate(result, job)
+        if rate < 3 * highest:
+            ax.axhline(rate, color="#000000", linestyle=":", linewidth=0.8, label=of)
         if not are_names and min(values) > 0 and max(values) >= 8 * min(values):
             ax.set_xscale("log")
             log_ticks(ax.xaxis)
@@ -411,15 +429,24 @@ def _has_bandwidth(result: Result, job: str) -> bool:
     return table.column("busbw_gbytes_s").null_count < table.num_rows
 
 
-def _line_rate(result: Result, job: str) -> float | None:
-    """Rate of the links from the hosts of a job, GB/s; None if they differ."""
+def _line_rate(result: Result, job: str) -> tuple[float, str]:
+    """Rate at which a server sends, GB/s, and of what it is; not a number if hosts differ.
+
+    A server of several GPUs has a NIC for each, and its NVLinks are faster than they are.
+    """
+    topology = result.scenario.get("topology", {})
+    gpus = topology.get("gpus_per_server", _GPUS) if topology.get("builder") == "rails" else 1
     run = result.runs_of(result.schemes[0])[0]
     ranks = run.table("ranks")
     hosts = ranks.filter(pc.equal(ranks.column("job"), job)).column("host")
     ports = run.columns("ports", ["node", "rate_bps"])
     own = ports.filter(pc.is_in(ports.column("node"), pc.unique(hosts)))
-    rates = pc.unique(own.column("rate_bps")).to_pylist()
-    return rates[0] / 8e9 if len(rates) == 1 else None
+    rates = sorted(pc.unique(own.column("rate_bps")).to_pylist())
+    if len(rates) == 1 and gpus == 1:
+        return rates[0] / 8e9, "rate of a NIC"
+    if len(rates) == 2 and gpus > 1:
+        return gpus * rates[0] / 8e9, f"rate of the {gpus} NICs of a server"
+    return math.nan, ""
 
 
 def _jobs(result: Result) -> list[str]:
