@@ -309,17 +309,22 @@ columns! {
 }
 
 columns! {
-    /// One row for each completed flow, with `probes.causes`.
+    /// One row for each flow with a size that started, and each message of a job that arrived, with `probes.causes`.
     DELAYS:
     "flow_id" "" "as in `flows`";
-    "delay_ns" "ns" "`fct_ns` less `ideal_fct_ns` of `flows`: the sum of the next twelve columns, exact to the picosecond";
-    "turn_ns" "ns" "waits at the sender while other flows and control packets had their turn at the NIC";
-    "rate_ns" "ns" "waits for the rate of its congestion control, its `rate_limit` or its source";
+    "message" "" "`number` in `messages` of a message on that connection; null: the row is of the whole flow";
+    "sending_ns" "ns" "for a flow that did not finish, time in which its packets left the sender for the first time, and its last packet was on links; null if it finished";
+    "delay_ns" "ns" "sum of the next fifteen columns, exact to the picosecond: `fct_ns` less `ideal_fct_ns` of `flows`; for a message `end_ns` less `start_ns` and `ideal_ns` of `messages`; for a flow that did not finish, time from its start to the end of the run less `sending_ns`";
+    "turn_ns" "ns" "waits at the sender while other flows, control packets, and for a message earlier ones of its connection had their turn at the NIC";
+    "rate_ns" "ns" "waits for the rate of its congestion control";
+    "limit_ns" "ns" "waits for its `rate_limit` or its source";
+    "open_ns" "ns" "waits for its TCP connection to open, beyond what that takes alone";
     "window_ns" "ns" "waits for a full window of its congestion control or its host";
     "pause_ns" "ns" "waits for PAUSE: at the NIC, and of the last packet in egress queues";
     "credit_ns" "ns" "waits for credit of the receiver";
     "loss_ns" "ns" "lost packets until NAKs, later ACKs or trimmed headers showed it, and packets sent again";
-    "timeout_ns" "ns" "waits for a timeout";
+    "timeout_ns" "ns" "waits for a timeout; for a flow that did not finish, also for one that was still to come";
+    "retry_ns" "ns" "waits for links that sent frames again (`retry`): at the NIC, and of the last packet on its way";
     "queue_ns" "ns" "waits of the last packet in egress queues behind packets of other flows, and behind those of its own that had waited so";
     "own_queue_ns" "ns" "the same behind packets of its own flow alone, beyond what the flow has by itself";
     "switch_ns" "ns" "waits of the last packet inside switches, and longer paths";

@@ -50,6 +50,8 @@ const PACKET_BYTES: u64 = 320;
 const TRACED_BYTES: u64 = 350;
 const CAUSE_BYTES: u64 = 480;
 const PAUSE_BYTES: u64 = 200;
+/// Of a flow whose delays are recorded: its record, and those of the packets that may have ended it.
+const DELAY_BYTES: u64 = 450;
 /// Bytes on disk of a run that was not tried: of tables without rows, and of a row of each; about, since it depends on what
 /// compresses.
 const TABLES_ON_DISK: u64 = 50_000;
@@ -249,6 +251,7 @@ impl Cost {
         let [packets, causes, pauses, traced] =
             [grown.packets, grown.causes, grown.pauses, grown.traced].map(|number| number as u64);
         let fabric = &config.fabric;
+        let delays = if config.probes.causes { self.flows } else { 0 };
         Self {
             packets,
             causes,
@@ -261,6 +264,7 @@ impl Cost {
                 (causes, CAUSE_BYTES),
                 (pauses, PAUSE_BYTES),
                 (traced, TRACED_BYTES),
+                (delays, DELAY_BYTES),
                 (fabric.nodes.len() as u64, NODE_BYTES),
                 (fabric.links.len() as u64, PART_BYTES),
             ]

@@ -3,7 +3,7 @@
 use unpause_protocols::units::Time;
 
 use super::causes::{Counted, Inspection};
-use super::records::recorder::Recorder;
+use super::records::recorder::{Recorder, Stops};
 use super::state::{Chassis, Model};
 use crate::engine::log::Log;
 use crate::fabric::PortId;
@@ -88,6 +88,14 @@ impl<M: Model> Chassis<M> {
                 causes.on_resume(now, index, queue, end.transmitter.speed, plan);
             }
         }
+        let queue = |index: usize| {
+            let stops = Stops {
+                paused: self.outputs.egress[index].pause.total(now),
+                resent: Time::ZERO,
+            };
+            (&self.outputs.queues[index].packets, stops)
+        };
+        causes.finish_waits(now, queue, log);
         let place = |index: usize| {
             let (port, class) = self.outputs.place(index);
             (self.id, port, plan.classes.priority(class))

@@ -6,6 +6,7 @@ use unpause_protocols::units::Time;
 
 use super::egress::{Port, Queue, scheduler, view};
 use super::inputs::notification;
+use super::records::recorder::Stops;
 use super::state::{Chassis, Coming, Model, Way};
 use crate::engine::window::Window;
 use crate::fabric::PortId;
@@ -107,7 +108,7 @@ impl<M: Model> Chassis<M> {
             }
         }
         if packet.trace_number().is_some() {
-            self.note_join(now, packet, way);
+            self.note_join(now, packet, way, window);
         }
         self.admitted(now, packet, flags, way, window);
         if let Some(message) = feedback {
@@ -153,7 +154,7 @@ impl<M: Model> Chassis<M> {
     /// A packet whose delays are recorded is about to join its egress queue, unless it leaves at once.
     #[cold]
     #[inline(never)]
-    fn note_join(&mut self, now: Time, packet: &Packet, way: Way) {
+    fn note_join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
         let Some(causes) = &mut self.causes else {
             return;
         };
@@ -161,10 +162,12 @@ impl<M: Model> Chassis<M> {
             return;
         }
         let index = self.outputs.index(way.to, way.class);
-        let paused = self.outputs.egress[index].pause.total(now);
-        let at = (self.id, way.to);
+        let stops = Stops {
+            paused: self.outputs.egress[index].pause.total(now),
+            resent: window.resent((self.id, way.to)),
+        };
         let queue = &self.outputs.queues[index].packets;
-        causes.on_join(now, packet, (index, queue), (at, paused));
+        causes.on_join(now, packet, (index, queue), ((self.id, way.to), stops));
     }
 
     /// Sends what is most urgent out of a free port: PFC frames, then what the scheduler says.
@@ -211,8 +214,11 @@ impl<M: Model> Chassis<M> {
         if !queue.lets_leave() {
             let (egress, rng) = (&mut self.outputs.egress[index], &mut self.rng);
             if let (Some(number), Some(causes)) = (packet.trace_number(), &mut self.causes) {
-                let paused = egress.pause.total(now);
-                causes.on_leave(now, (packet.flow, number), paused, window.log);
+                let stops = Stops {
+                    paused: egress.pause.total(now),
+                    resent: window.resent((self.id, port_id)),
+                };
+                causes.on_leave(now, (packet.flow, number), stops, window.log);
             }
             match egress.on_leave(now, &packet, queue.state(0), rng) {
                 Ok(marks) if self.outputs.looks_at_leaving => {

@@ -381,6 +381,13 @@ impl Window<'_, '_> {
         free
     }
 
+    /// For how long a port has sent frames again, until it is free.
+    pub(crate) fn resent(&mut self, (node, port): (NodeId, PortId)) -> Time {
+        let own = self.port_of(node, port);
+        let port = self.wires.retries.port(own);
+        port.map_or(Time::ZERO, |port| port.resent())
+    }
+
     /// When which ports of the running node may have to resend.
     #[inline]
     pub(crate) fn take_wakes(&mut self) -> Vec<(Time, PortId)> {

@@ -26,6 +26,7 @@ use crate::traffic::{Ending, Transport};
 
 mod arrivals;
 pub mod flow;
+mod line;
 mod machine;
 mod nic;
 mod pause;
@@ -323,7 +324,7 @@ impl NodeModel for Host {
         }
         self.receivers.finish(now, log);
         self.senders.finish(now, &mut self.machine, plan, log);
-        self.tcp.finish(now, log);
+        self.tcp.finish(now, &mut self.machine, plan, log);
         for nic in 0..self.machine.nics.count() {
             self.machine.turn_to(nic);
             self.finish_nic(now, plan, log);

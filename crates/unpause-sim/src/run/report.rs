@@ -41,7 +41,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let flow_series = flow_series(&mut log);
     let (waiting, late) = place_followers(&mut log, plan, end.at);
     let Log {
-        flows,
+        mut flows,
         senders,
         mut pauses,
         mut ports,
@@ -64,12 +64,15 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         mut storms,
         ..
     } = log;
+    flows.sort_unstable_by_key(|flow| flow.id);
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
     let messages = (message_starts, message_ends, message_acks);
     let messages = self::messages(plan, messages, message_timeouts, &flows);
     let collectives = operations(plan, collectives, &flows);
-    let delays = delays::records(plan, &delays, &flows);
-    let flows = records(plan, flows, senders, end.at);
+    let loses = counts.dropped_packets + counts.trimmed_packets + end.lost_data_packets > 0;
+    let ends = flows;
+    let flows = records(plan, &ends, senders, end.at);
+    let delays = delays::records(plan, delays, (&ends, &flows), &messages, (end.at, loses));
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
@@ -263,14 +266,13 @@ fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> (u64, Vec<(u32,
     (waiting as u64, late)
 }
 
-/// The records of flows, from both ends, by their numbers.
+/// The records of flows, which are sorted by number, from both ends.
 fn records(
     plan: &Plan<'_>,
-    mut flows: Vec<FlowEnd>,
+    flows: &[FlowEnd],
     mut senders: Vec<SenderEnd>,
     end: Time,
 ) -> Vec<FlowRecord> {
-    flows.sort_unstable_by_key(|flow| flow.id);
     senders.sort_unstable_by_key(|sender| sender.flow);
     let mut senders = senders.iter().peekable();
     let mut ideal = IdealFct::default();

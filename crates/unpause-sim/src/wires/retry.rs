@@ -109,6 +109,8 @@ pub struct PortRetry {
     wake: Time,
     /// Resent frames, by priority.
     replayed: [u64; 8],
+    /// For how long it has sent frames again, and waited for room to keep others.
+    resent: Time,
 }
 
 impl PortRetry {
@@ -128,7 +130,13 @@ impl PortRetry {
             free: Time::ZERO,
             wake: Time::NEVER,
             replayed: [0; 8],
+            resent: Time::ZERO,
         }
+    }
+
+    /// For how long it has sent frames again, and waited for room to keep others; until the port is free.
+    pub fn resent(&self) -> Time {
+        self.resent
     }
 
     /// Resent frames of a priority.
@@ -184,6 +192,9 @@ impl PortRetry {
             if next > now.max(self.free) && !is_full {
                 return self.free;
             }
+            if is_full {
+                self.resent += next.saturating_sub(self.free);
+            }
             self.free = self.free.max(next);
             self.on_event(next, erring, sent);
             while let Some(place) = self.sender.next_again() {
@@ -196,6 +207,7 @@ impl PortRetry {
                 self.replayed[usize::from(priority)] += 1;
                 let start = self.free;
                 self.put_on_wire(start, (place as usize, number), (transmitter, erring), sent);
+                self.resent += self.free - start;
             }
         }
     }

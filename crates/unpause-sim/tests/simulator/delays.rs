@@ -2,12 +2,15 @@
 
 use unpause_protocols::units::{LinkSpeed, Time};
 use unpause_sim::config::{
-    Config, Direction, Fabric, HostConfig, LinkEvent, PauseStorm, WindowConfig,
+    Config, Direction, ErrorEvent, Fabric, FrameErrors, HostConfig, LinkEvent, PauseStorm,
+    RetryConfig, WindowConfig,
 };
+use unpause_sim::jobs::{Algorithm, Operation, Over};
 use unpause_sim::results::{DelayRecord, Results};
-use unpause_sim::traffic::FlowSpec;
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
+use crate::jobs::{add, job, on_a_switch};
 use crate::threads::assert_threads_do_not_matter;
 
 /// Time of a full frame on a link of 10 Gb/s.
@@ -117,23 +120,19 @@ fn a_limit_holds_each_packet_but_the_first() {
         ..sized(1, 2, 10_000)
     };
     let (_, delays) = delays(&with_causes(vec![limited]));
-    let rate = slot() * (9 * (10 - 1));
-    assert_eq!(parts(&delays[0]), DelayRecord { rate, ..only(0) });
+    let limit = slot() * (9 * (10 - 1));
+    assert_eq!(parts(&delays[0]), DelayRecord { limit, ..only(0) });
 }
 
 #[test]
 fn a_window_of_one_packet_waits_for_each_ack() {
     let mut config = with_causes(vec![sized(1, 2, 10_000)]);
     let alone = {
-        config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(vec![sized(
-            1, 2, 1_000,
-        )])];
+        config.traffic = vec![TrafficSpec::Flows(vec![sized(1, 2, 1_000)])];
         let (results, _) = delays(&config);
         fct(&results.flows[0])
     };
-    config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(vec![sized(
-        1, 2, 10_000,
-    )])];
+    config.traffic = vec![TrafficSpec::Flows(vec![sized(1, 2, 10_000)])];
     config.host = HostConfig {
         window: Some(WindowConfig {
             bytes: Some(1_000),
@@ -202,6 +201,175 @@ fn a_lost_flow_waits_for_its_timeout() {
             ..only(0)
         }
     );
+}
+
+/// The record of the only flow of a run that ends before it does; its parts and the time it was sent add up.
+fn unfinished(config: &Config) -> DelayRecord {
+    let results = run(config);
+    let [flow] = &results.flows[..] else {
+        panic!("{:?}", results.flows);
+    };
+    assert_eq!(flow.fct, None);
+    let delay = results.delays[0];
+    let sending = delay.sending.expect("it did not finish");
+    assert_eq!(delay.total() + sending, config.stop - flow.start);
+    parts(&delay)
+}
+
+fn so_far(sending: Time) -> DelayRecord {
+    DelayRecord {
+        sending: Some(sending),
+        ..only(0)
+    }
+}
+
+#[test]
+fn an_unfinished_flow_was_held_by_its_limit() {
+    let limited = FlowSpec {
+        rate_limit: Some(gbps(1)),
+        ..sized(1, 2, 10_000)
+    };
+    let mut config = with_causes(vec![limited]);
+    config.stop = slot() * 45;
+    let limit = slot() * (4 * 9 + 4);
+    let expected = so_far(slot() * 5);
+    assert_eq!(unfinished(&config), DelayRecord { limit, ..expected });
+}
+
+/// Its last packet waits in the queue before a receiver that sends PAUSE until the end.
+#[test]
+fn an_unfinished_flow_is_held_by_a_pause() {
+    let mut config = with_causes(vec![sized(1, 2, 20_000)]);
+    config.events.storms = vec![PauseStorm {
+        host: 2,
+        nic: None,
+        start: us(3),
+        stop: ms(1),
+    }];
+    config.stop = us(200);
+    let delay = unfinished(&config);
+    let sending = delay.sending.expect("it did not finish");
+    assert!(delay.pause > us(178), "{delay:?}");
+    let expected = DelayRecord {
+        pause: us(200) - sending,
+        ..so_far(sending)
+    };
+    assert_eq!(delay, expected);
+}
+
+/// A full window waits for an ACK that is on its way when the run ends.
+#[test]
+fn an_unfinished_flow_waits_for_its_window() {
+    let mut config = with_causes(vec![sized(1, 2, 10_000)]);
+    config.host.window = Some(WindowConfig {
+        bytes: Some(1_000),
+        by_rate: false,
+    });
+    config.stop = us(4);
+    let expected = DelayRecord {
+        window: us(4) - slot(),
+        ..so_far(slot())
+    };
+    assert_eq!(unfinished(&config), expected);
+}
+
+#[test]
+fn an_unfinished_flow_waits_for_a_timeout() {
+    let mut config = with_causes(vec![sized(1, 2, 3_000)]);
+    config.host.retransmit_timeout = us(500);
+    config.events.links = vec![LinkEvent {
+        at: us(1),
+        link: 1,
+        direction: Direction::Both,
+        up: false,
+    }];
+    config.events.detection = ms(1);
+    config.stop = us(400);
+    let delay = unfinished(&config);
+    let expected = DelayRecord {
+        timeout: us(400) - delay.sending.expect("it did not finish"),
+        ..so_far(delay.sending.expect("it did not finish"))
+    };
+    assert_eq!(delay, expected);
+    assert!(delay.timeout > us(390));
+}
+
+/// A turn of three frames that others had, then its own are on the wire when the run ends.
+#[test]
+fn an_unfinished_flow_waits_for_its_turn() {
+    let mut config = with_causes(vec![sized(1, 2, 50_000), sized(1, 3, 50_000)]);
+    config.stop = slot() * 7;
+    let results = run(&config);
+    for (delay, sent) in results.delays.iter().zip([4, 3]) {
+        let (sending, turn) = (slot() * sent, slot() * (7 - sent));
+        let sending = Some(sending);
+        let expected = DelayRecord {
+            sending,
+            turn,
+            ..only(delay.flow)
+        };
+        assert_eq!(parts(delay), expected);
+    }
+}
+
+/// Messages of a connection: those behind others wait for their turn; those of several ranks into one, in its queue.
+#[test]
+fn messages_of_a_job_have_their_parts() {
+    for over in [Over::Connections, Over::Messages] {
+        let mut config = on_a_switch(5);
+        config.probes.causes = true;
+        let other = vec![sized(5, 1, 400_000)];
+        config.traffic.push(TrafficSpec::Flows(other));
+        let mut all = job(4, Operation::AllToAll, Algorithm::Direct, 400_000);
+        all.over = over;
+        all.iterations = 3;
+        add(&mut config, all);
+        let results = run(&config);
+        assert!(!results.messages.is_empty());
+        let mut queued = 0;
+        for message in &results.messages {
+            let key = (message.flow, Some(message.number));
+            let record = results
+                .delays
+                .iter()
+                .find(|it| (it.flow, it.message) == key);
+            let record = record.unwrap_or_else(|| panic!("{message:?}"));
+            let more = message.end - message.start - message.ideal.expect("its path is known");
+            assert_eq!(record.total(), more, "{record:?}");
+            assert_eq!(record.other, Time::ZERO, "{record:?}");
+            assert_eq!(
+                record.turn + record.queue + record.own_queue,
+                more,
+                "{record:?}"
+            );
+            queued += u32::from(record.queue > Time::ZERO);
+        }
+        assert!(queued > 0);
+    }
+}
+
+/// The link of the NIC, or that to the receiver, loses each frame of a time, and sends it again.
+#[test]
+fn frames_sent_again_by_a_link_have_a_part() {
+    for link in [0, 1] {
+        let mut config = with_causes(vec![sized(1, 2, 40_000)]);
+        config.switch.retry = Some(RetryConfig::default());
+        let event = |at, errors| ErrorEvent {
+            at,
+            link,
+            direction: Direction::Both,
+            errors,
+        };
+        config.events.errors = vec![
+            event(us(3), FrameErrors::Frames(1.0)),
+            event(us(6), FrameErrors::None),
+        ];
+        let (results, delays) = delays(&config);
+        let more = fct(&results.flows[0]) - results.flows[0].ideal_fct.expect("known");
+        assert!(more > us(3), "{more}");
+        let retry = more;
+        assert_eq!(parts(&delays[0]), DelayRecord { retry, ..only(0) });
+    }
 }
 
 #[test]

@@ -27,8 +27,32 @@ pub struct Recorder {
     queues: Vec<Watched>,
     causes: Vec<CauseRecord>,
     expiries: Vec<Expiry>,
-    /// Packets in egress queues whose delays are recorded, and for how long their queues had been paused before.
-    traced: Vec<(QueueWait, Time)>,
+    /// Packets in egress queues whose delays are recorded, each with its queue and the stops of that before.
+    traced: Vec<(QueueWait, usize, Stops)>,
+}
+
+/// For how long an egress queue has been stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct Stops {
+    /// By PAUSE.
+    pub paused: Time,
+    /// While its link sent frames again.
+    pub resent: Time,
+}
+
+/// The wait of a packet in a queue that has been stopped for `before` and `after`, until `now`.
+fn wait_until(now: Time, wait: QueueWait, (before, after): (Stops, Stops)) -> QueueWait {
+    let takes = now - wait.joined;
+    let paused = (after.paused - before.paused).min(takes);
+    QueueWait {
+        left: now,
+        paused,
+        resent: after
+            .resent
+            .saturating_sub(before.resent)
+            .min(takes - paused),
+        ..wait
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -253,13 +277,13 @@ impl Recorder {
     }
 
     /// A packet whose delays are recorded joins egress queue `index`, which holds `packets`, at this node and port. The queue has been
-    /// paused for this long.
+    /// stopped for this long.
     pub fn on_join(
         &mut self,
         now: Time,
         packet: &Packet,
         (index, packets): (usize, &Discipline),
-        ((node, port), paused): ((NodeId, PortId), Time),
+        ((node, port), stops): ((NodeId, PortId), Stops),
     ) {
         let (mut ahead_bytes, mut own_bytes) = (0, 0);
         let mut largest: Option<(u32, u64)> = None;
@@ -291,23 +315,42 @@ impl Recorder {
             ahead_bytes,
             own_bytes,
             largest,
+            resent: Time::ZERO,
         };
-        self.traced.push((wait, paused));
+        self.traced.push((wait, index, stops));
     }
 
-    /// Packet `number` of those of `flow` whose delays are recorded leaves its egress queue, which has been paused for this long.
+    /// Packet `number` of those of `flow` whose delays are recorded leaves its egress queue, which has been stopped for this long.
     #[cold]
     #[inline(never)]
-    pub fn on_leave(&mut self, now: Time, (flow, number): (u32, u8), paused: Time, log: &mut Log) {
+    pub fn on_leave(&mut self, now: Time, (flow, number): (u32, u8), stops: Stops, log: &mut Log) {
         let mut traced = self.traced.iter();
-        let place = traced.position(|(wait, _)| (wait.flow, wait.number) == (flow, number));
+        let place = traced.position(|(wait, ..)| (wait.flow, wait.number) == (flow, number));
         if let Some(place) = place {
-            let (wait, before) = self.traced.swap_remove(place);
-            log.delays.waits.push(QueueWait {
-                left: now,
-                paused: (paused - before).min(now - wait.joined),
-                ..wait
-            });
+            let (wait, _, before) = self.traced.swap_remove(place);
+            let wait = wait_until(now, wait, (before, stops));
+            log.delays.waits.push(wait);
+        }
+    }
+
+    /// Records the waits of packets that are in egress queues at the end of the run: the packets and the stops of a queue.
+    pub fn finish_waits<'q>(
+        &mut self,
+        now: Time,
+        of: impl Fn(usize) -> (&'q Discipline, Stops),
+        log: &mut Log,
+    ) {
+        for (wait, index, before) in std::mem::take(&mut self.traced) {
+            let (packets, stops) = of(index);
+            // One that was dropped from its queue is not there.
+            let is_there = packets
+                .iter()
+                .any(|it| (it.flow, it.trace_number()) == (wait.flow, Some(wait.number)));
+            if is_there {
+                log.delays
+                    .waits
+                    .push(wait_until(now, wait, (before, stops)));
+            }
         }
     }
 

@@ -47,6 +47,19 @@ impl Posted {
             .partition_point(|message| message.end <= number)
     }
 
+    /// The number on the connection of the message that is posted next.
+    pub fn next(&self) -> u32 {
+        self.acknowledged + self.messages.len() as u32
+    }
+
+    /// The number on the connection of the message that has packet `number`, and whether that is its last one.
+    pub fn message_of(&self, number: u32) -> (u32, bool) {
+        let place = self.place_of(number);
+        let message = self.messages.get(place);
+        let is_last = message.is_some_and(|message| message.end == number + 1);
+        (self.acknowledged + place as u32, is_last)
+    }
+
     /// Forgets messages that have been acknowledged up to packet `number`; answers how many.
     pub fn forget(&mut self, number: u32) -> usize {
         let over = self

@@ -249,6 +249,12 @@ impl Sender {
         self.rate
     }
 
+    /// True if its limit or its source holds it rather than its law.
+    pub fn is_limited(&self) -> bool {
+        let limit = self.offered.map_or(self.limit, |it| it.min(self.limit));
+        limit <= self.law.rate()
+    }
+
     /// Takes over what its law says now.
     #[inline]
     pub fn apply_law(&mut self, recovery: &mut Recovery<'_>) {

@@ -423,6 +423,9 @@ impl Ranks {
         let layout = Layout::of(Some(bytes), plan);
         let nic = senders.nic_of(slot, &machine.nics, plan);
         machine.at(nic.unwrap_or(machine.nics.number()), |machine| {
+            if job.records_messages {
+                senders.note_post(now, slot, machine, window);
+            }
             senders.post(now, slot, &layout, machine);
         });
     }

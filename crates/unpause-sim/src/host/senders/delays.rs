@@ -2,7 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::super::flow::delays::After;
+use super::super::flow::delays::{After, Last};
+use super::super::line::line;
 use super::super::machine::Machine;
 use super::Senders;
 use crate::engine::window::Window;
@@ -20,6 +21,30 @@ impl Senders {
         }
     }
 
+    /// A message is about to be posted on the connection in `slot`, which leaves by the NIC at hand.
+    #[cold]
+    pub fn note_post(
+        &mut self,
+        now: Time,
+        slot: u32,
+        machine: &Machine,
+        window: &mut Window<'_, '_>,
+    ) {
+        let sender = &self.flows[slot as usize];
+        let posted = self.posted.get(&sender.flow);
+        if let (Some(delays), Some(posted)) = (&mut self.delays, posted) {
+            let number = posted.next();
+            let nic = machine.nics.nic();
+            let line = line(
+                nic,
+                sender.class,
+                window.resent(window.ports.place(nic.port)),
+            );
+            let traces = &mut window.log.delays;
+            delays.post(now, (sender.flow, number), &line, traces);
+        }
+    }
+
     /// Puts a packet of the flow in `slot` onto the wire, and gives the flow its next turn if it has `more` to send. Notes where the
     /// time since the last one went, and traces a packet that may turn out to end its flow.
     #[cold]
@@ -34,18 +59,27 @@ impl Senders {
     ) {
         let sender = &self.flows[slot as usize];
         let (flow, class) = (sender.flow, sender.class);
+        let limited = sender.is_limited();
         let nic = machine.nics.nic_mut();
         let Some(delays) = &mut self.delays else {
             return;
         };
-        let pauses = nic.waits.get(usize::from(class));
-        let again = delays.before_send(now, (flow, sender.retransmitted), pauses);
+        let resent = window.resent(window.ports.place(nic.port));
+        let line = line(nic, class, resent);
+        let again = delays.before_send(now, (flow, sender.retransmitted), &line);
         let has_left = sender.has_left();
-        if !more && !has_left || again && self.selective.is_some() {
-            let bytes = window.ports.wire_bytes(&packet) as u32;
-            if let Some(departure) = delays.departure(now, flow, (bytes, again)) {
-                packet.trace(departure.number);
-                window.log.delays.departures.push(departure);
+        let (message, ends_message) = match self.posted.get(&flow) {
+            Some(posted) if delays.has_messages(flow) => posted.message_of(packet.seq),
+            _ => (0, false),
+        };
+        if ends_message || !more && !has_left || again && self.selective.is_some() {
+            let last = Last {
+                wire_bytes: window.ports.wire_bytes(&packet) as u32,
+                again,
+                message,
+            };
+            if let Some(number) = delays.depart(now, flow, last, &mut window.log.delays) {
+                packet.trace(number);
             }
         }
         nic.transmit(now, class, &packet, window);
@@ -53,8 +87,13 @@ impl Senders {
             again,
             has_packet: more,
             has_left,
+            limited,
         };
-        delays.after_send(flow, nic.end.busy_until, sender.next_start, after);
+        let until = (
+            nic.end.busy_until,
+            window.resent(window.ports.place(nic.port)),
+        );
+        delays.after_send(flow, until, sender.next_start, after);
         if more && self.selective.is_some() {
             self.enqueue_next(now, slot, machine, window.plan);
         } else if more {

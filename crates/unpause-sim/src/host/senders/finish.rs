@@ -6,6 +6,7 @@ use unpause_protocols::units::Time;
 
 use super::super::flow::retries::NOBODY;
 use super::super::flow::selective::recovery;
+use super::super::line::line;
 use super::super::machine::Machine;
 use super::Senders;
 use crate::engine::log::{Log, SenderSample};
@@ -98,8 +99,15 @@ impl Senders {
                 })
             };
             let stuck = stuck.map(|(since, awaits)| Stuck { since, awaits });
+            if let Some(delays) = &mut self.delays {
+                let line = line(nic, sender.class, Time::ZERO);
+                delays.finish(now, sender.flow, &line, &mut log.delays);
+            }
             let end = sender.end(stuck);
             self.record_end(slot as u32, end, log);
+        }
+        if let Some(delays) = &mut self.delays {
+            delays.finish_others(now, &mut log.delays);
         }
     }
 }

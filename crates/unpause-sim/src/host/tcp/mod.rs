@@ -19,7 +19,9 @@ use crate::plan::Plan;
 use crate::traffic::{Ending, FlowSpec};
 
 use super::flow::delays::Delays;
+use super::line::line;
 use super::machine::Machine;
+use crate::outcome::delays::Hold;
 use pool::Pool;
 use receiver::{Receiver, Reply};
 use sender::Sender;
@@ -98,7 +100,21 @@ impl Tcp {
     }
 
     /// The run is over.
-    pub fn finish(&self, now: Time, log: &mut Log) {
+    pub fn finish(&mut self, now: Time, machine: &mut Machine, plan: &Plan<'_>, log: &mut Log) {
+        if let Some(delays) = &mut self.delays {
+            for (_, sender) in &self.senders {
+                let way = (sender.flow, sender.spec.source_port);
+                let nic = machine.nics.towards(sender.spec.dst, way, false, plan);
+                if !sender.is_open() {
+                    delays.wait(sender.flow, Hold::Timeout);
+                }
+                machine.at(nic, |machine| {
+                    let line = line(machine.nics.nic(), sender.class, Time::ZERO);
+                    delays.finish(now, sender.flow, &line, &mut log.delays);
+                });
+            }
+            delays.finish_others(now, &mut log.delays);
+        }
         let open = self.receivers.iter().filter(|(_, it)| it.spec.start < now);
         log.flows
             .extend(open.map(|(_, receiver)| receiver.end(None)));

@@ -348,6 +348,17 @@ impl Sender {
         self.recovery.cwnd()
     }
 
+    /// True if its limit holds it rather than its law.
+    pub fn is_limited(&self) -> bool {
+        let rate = self.recovery.law().rate();
+        self.limit.is_some_and(|limit| limit <= rate)
+    }
+
+    /// True if its connection is open.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
     /// Its wait, if it can send nothing before an ACK or its retransmission timer.
     pub fn wait(&self) -> Option<Stuck> {
         let due = match self.state {

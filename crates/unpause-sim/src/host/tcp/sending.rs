@@ -6,7 +6,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::super::flow::delays::{After as Sent, Delays};
+use super::super::flow::delays::{After as Sent, Delays, Last, Line};
+use super::super::line::line;
 use super::super::machine::Machine;
 use super::super::nic::item::Item;
 use super::super::timer::Timer;
@@ -18,7 +19,6 @@ use crate::engine::log::{Log, SenderEnd};
 use crate::engine::window::Window;
 use crate::fabric::packet::Packet;
 use crate::outcome::delays::Hold;
-use crate::outcome::held_back::HeldBack;
 use crate::plan::Plan;
 use crate::traffic::Ending;
 
@@ -34,7 +34,9 @@ impl Tcp {
         let spec = &start.spec;
         if let Some(delays) = &mut self.delays {
             delays.begin(now, start.id);
-            delays.wait(start.id);
+            if !spec.is_pooled() {
+                delays.wait(start.id, Hold::Open);
+            }
         }
         if spec.is_pooled() {
             let taken = self.pool.take(spec);
@@ -149,7 +151,8 @@ impl Tcp {
             };
             let class = window.plan.classes.of(packet.priority());
             if let Some(delays) = &mut self.delays {
-                note_send(delays, (now, now), sender, (&mut packet, None), window);
+                let line = Line::default();
+                note_send(delays, (now, now), sender, (&mut packet, &line), window);
             }
             nic.wait(now, class, &packet, self.qdisc);
         }
@@ -241,8 +244,8 @@ impl Tcp {
         if let Some(delays) = &mut self.delays {
             let bytes = window.ports.wire_bytes(&packet);
             let free = now + nic.end.transmitter.speed.time_for(bytes);
-            let pauses = nic.waits.get(usize::from(class));
-            note_send(delays, (now, free), sender, (&mut packet, pauses), window);
+            let line = line(nic, class, window.resent(window.ports.place(nic.port)));
+            note_send(delays, (now, free), sender, (&mut packet, &line), window);
         }
         nic.transmit(now, class, &packet, window);
         self.enqueue(now, slot, machine, window);
@@ -281,7 +284,9 @@ impl Tcp {
     /// Removes a sender, and records its end. A connection of a pool goes back there.
     pub fn forget(&mut self, now: Time, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
-        if let Some(delays) = &mut self.delays {
+        if let Some(delays) = &mut self.delays
+            && !sender.has_given_up()
+        {
             delays.end(sender.flow);
         }
         let end = sender.end(None).map(|end| SenderEnd {
@@ -384,23 +389,27 @@ fn note_send(
     delays: &mut Delays,
     (now, free): (Time, Time),
     sender: &mut Sender,
-    (packet, pauses): (&mut Packet, Option<&HeldBack>),
+    (packet, line): (&mut Packet, &Line<'_>),
     window: &mut Window<'_, '_>,
 ) {
     let flow = sender.flow;
-    let again = delays.before_send(now, (flow, sender.repeated()), pauses);
+    let again = delays.before_send(now, (flow, sender.repeated()), line);
     let has_left = sender.has_unsent();
     if !has_left || again {
-        let bytes = window.ports.wire_bytes(packet) as u32;
-        if let Some(departure) = delays.departure(now, flow, (bytes, again)) {
-            packet.trace(departure.number);
-            window.log.delays.departures.push(departure);
+        let last = Last {
+            wire_bytes: window.ports.wire_bytes(packet) as u32,
+            again,
+            message: 0,
+        };
+        if let Some(number) = delays.depart(now, flow, last, &mut window.log.delays) {
+            packet.trace(number);
         }
     }
     let after = Sent {
         again,
         has_packet: sender.next_priority(now, &window.plan.tcp).is_some(),
         has_left,
+        limited: sender.is_limited(),
     };
-    delays.after_send(flow, free, sender.next_start, after);
+    delays.after_send(flow, (free, line.resent), sender.next_start, after);
 }
