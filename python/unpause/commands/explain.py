@@ -90,8 +90,8 @@ def slowest(runs: Sequence[Run], most: int, columns: int) -> Iterator[str]:
         raise ResultError(f"--slowest {most}: at least 1")
     if not any(delays.are_there(run) for run in runs):
         raise ResultError(
-            "no delays of flows are recorded: no flow is complete, or the result is of an older "
-            "version\nhint: run the scenario again, for longer"
+            "no delays of flows are recorded: no flow with a size started, or the result is of an "
+            "older version\nhint: run the scenario again, with flows that have a size"
         )
     for number, run in enumerate(runs):
         if number:

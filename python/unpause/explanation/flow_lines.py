@@ -13,7 +13,7 @@ from unpause.data import lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.errors import ResultError
-from unpause.explanation import account, causes, delays, held
+from unpause.explanation import account, causes, delays, held, predecessors
 from unpause.explanation.tree_lines import sure, waited, when
 from unpause.explanation.trees import Tree
 from unpause.text import nearest, plural, time, were
@@ -29,6 +29,9 @@ def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[st
         ResultError: there is no such flow.
     """
     flows = causes.flows_named(run, name)
+    if not flows.num_rows and (text := predecessors.waiting(run, name)):
+        yield printed.wrapped(f"{run.scheme}: {text}", columns)
+        return
     if not flows.num_rows:
         entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
         known = ", ".join(map(str, entries[:12]))
@@ -48,6 +51,7 @@ def _delays(run: Run, flows: pa.Table) -> Iterator[str]:
     delay = delays.of_flow(run, flows.column("flow_id")[0].as_py())
     if delay is not None:
         yield from delays.sentences(run, delay)
+        yield from predecessors.started(run, delay.flow)
 
 
 def _told(run: Run, name: str, flows: pa.Table, at_ns: float | None) -> Iterator[str]:

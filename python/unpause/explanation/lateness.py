@@ -1,27 +1,29 @@
-"""Why an iteration of a job was late: its critical path, and who was paused on the way.
+"""Why an iteration of a job was late: its critical path, and who was behind its delays.
 
 Of each job the longest iteration after the warm-up is looked at, and compared with the job alone,
 or, where that was not run, with the median. Its critical path (table `critical`) says how much of
 it was compute, how much messages would have taken alone, and how much others delayed them. Of the
 message delayed most, `pauses` says which links on its path were paused while it was under way, and
-`causes` where that began. Of several shortest paths it is not recorded which one a connection took:
-then only what lies on all of them is certain. Once routes have changed, no path is known.
+`causes` where that began. If causes were recorded, table `delays` has the parts of each delay. Of
+several shortest paths it is not recorded which one a connection took: then only what lies on all of
+them is certain. Once routes have changed, no path is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause import printed
 from unpause.data import reroutes, series
 from unpause.data.fabric import Fabric, Port
 from unpause.data.result import Run
-from unpause.explanation import account
+from unpause.explanation import account, delays
 from unpause.explanation.trees import Tree, every_stop
 from unpause.text import percent, plural, time
 
@@ -56,6 +58,8 @@ class Delayed:
         timeouts: Timeouts of its connection meanwhile.
         down_link: If there were any, the links that were down meanwhile; None if none was.
         down_since_ns: Since when the first of them was down.
+        why: The parts of its delay in words; empty if that was not recorded.
+        behind: Sentences on the flows and places behind these parts.
     """
 
     rank: int
@@ -70,6 +74,8 @@ class Delayed:
     timeouts: int
     down_link: str | None
     down_since_ns: float | None
+    why: str = ""
+    behind: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,7 @@ class Iteration:
         parts: Time of its critical path by kind: compute, launch, reduce, ack, ideal, excess.
         messages: How many there are on the path.
         delayed: The message delayed most; None if none was.
+        why: The parts of the delays of all messages on the path, in words; empty if not recorded.
     """
 
     job: str
@@ -92,6 +99,7 @@ class Iteration:
     parts: dict[str, float]
     messages: int
     delayed: Delayed | None
+    why: str = ""
 
     @property
     def late(self) -> float:
@@ -114,6 +122,7 @@ def of_run(run: Run) -> list[Iteration]:
         if path:
             takes = longest["end_ns"] - longest["start_ns"]
             messages = [it for it in path if it["kind"] == "message"]
+            of_each = _delays(run, messages)
             found.append(
                 Iteration(
                     job["job"],
@@ -123,7 +132,8 @@ def of_run(run: Run) -> list[Iteration]:
                     beside_ns,
                     _parts(path),
                     len(messages),
-                    _delayed(run, messages),
+                    _delayed(run, messages, of_each),
+                    delays.shares(pa.Table.from_pylist(list(of_each.values()))) if of_each else "",
                 )
             )
     return found
@@ -162,10 +172,51 @@ def _parts(path: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return parts
 
 
-def _delayed(run: Run, messages: Sequence[Mapping[str, Any]]) -> Delayed | None:
+def _key(message: Mapping[str, Any]) -> tuple[int, int]:
+    return message["flow_id"], message["number"]
+
+
+def _delays(
+    run: Run, messages: Sequence[Mapping[str, Any]]
+) -> dict[tuple[int, int], dict[str, Any]]:
+    """The rows of `delays` of these messages, by connection and number, if recorded."""
+    if not delays.are_there(run):
+        return {}
+    wanted = {_key(it) for it in messages}
+    table = run.table("delays")
+    flows = pa.array(sorted({flow for flow, _ in wanted}), table.schema.field("flow_id").type)
+    table = table.filter(pc.is_in(table.column("flow_id"), flows))
+    table = table.filter(pc.is_valid(table.column("message")))
+    rows = {(row["flow_id"], row["message"]): row for row in table.to_pylist()}
+    return {key: rows[key] for key in sorted(wanted & rows.keys())}
+
+
+def _behind(run: Run, message: Mapping[str, Any], row: dict[str, Any] | None) -> list[str]:
+    """Which flows and places are behind the delay of a message."""
+    if row is None or reroutes.begun_by(run, message["end_ns"]):
+        return []
+    start = message["end_ns"] - message["ideal_ns"] - row["delay_ns"]
+    flow = {
+        "flow_id": message["flow_id"],
+        "src": message["host"],
+        "dst": message["peer_host"],
+        "start_ns": start,
+        "fct_ns": message["end_ns"] - start,
+        "ideal_fct_ns": message["ideal_ns"],
+        "delivered_bytes": message["size_bytes"],
+    }
+    return list(delays.behind(run, delays.Delay(flow, row)))
+
+
+def _delayed(
+    run: Run,
+    messages: Sequence[Mapping[str, Any]],
+    of_each: Mapping[tuple[int, int], dict[str, Any]],
+) -> Delayed | None:
     worst = max(messages, key=lambda it: it["excess_ns"] or 0.0, default=None)
     if worst is None or not worst["excess_ns"]:
         return None
+    row = of_each.get(_key(worst))
     return Delayed(
         worst["rank"],
         worst["peer_rank"],
@@ -179,6 +230,8 @@ def _delayed(run: Run, messages: Sequence[Mapping[str, Any]]) -> Delayed | None:
         worst.get("timeouts") or 0,
         worst.get("down_link"),
         worst.get("down_since_ns"),
+        delays.shares(row) if row else "",
+        _behind(run, worst, row),
     )
 
 
@@ -257,7 +310,7 @@ def sentence(it: Iteration) -> str:
     text = f"{longest[0].upper()}{longest[1:]}, {longer}"
     if made_of := _made_of(it):
         text += f": {made_of}"
-    return f"{text}. {_of_delayed(it)}".strip()
+    return f"{text}. {_of_delayed(it)}{_why(it)}".strip()
 
 
 def _times(it: Iteration) -> str:
@@ -275,6 +328,15 @@ def _made_of(it: Iteration) -> str:
     }
     parts = [f"{time(it.parts[kind])} {name}" for kind, name in names.items() if it.parts[kind] > 0]
     return f"{', '.join(parts)} on the critical path"
+
+
+def _why(it: Iteration) -> str:
+    """The parts of the delays, and who is behind them; empty if they were not recorded."""
+    worst = it.delayed
+    if worst is None or not worst.why:
+        return ""
+    whole = f" Delays of all {it.messages} messages: {it.why}." if it.messages > 1 else ""
+    return " ".join([f" Its delay: {worst.why}.", *worst.behind]) + whole
 
 
 def _of_delayed(it: Iteration) -> str:

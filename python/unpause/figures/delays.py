@@ -9,24 +9,27 @@ from matplotlib.figure import Figure
 
 from unpause.data import series
 from unpause.data.result import Result, Run
+from unpause.explanation import delays
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, legend, note
-from unpause.text import size, time_unit
+from unpause.text import size, time, time_unit
 
 #: What bars are made of: names, colours, and columns of table `delays`.
 _STACK = (
     ("other packets at the NIC", "#B8B8B8", ("turn_ns",)),
-    ("rate of the sender", "#56B4E9", ("rate_ns", "credit_ns")),
+    ("rate of the sender", "#56B4E9", ("rate_ns", "limit_ns", "credit_ns")),
     ("window of the sender", "#0072B2", ("window_ns",)),
     ("PAUSE", "#D55E00", ("pause_ns",)),
-    ("queues", "#E69F00", ("queue_ns", "own_queue_ns", "switch_ns")),
+    ("queues", "#E69F00", ("queue_ns", "own_queue_ns", "switch_ns", "retry_ns")),
     ("lost packets", "#CC79A7", ("loss_ns",)),
     ("timeouts", "#7A4FBF", ("timeout_ns",)),
-    ("out of order, other", "#5B8C5A", ("receiver_ns", "other_ns")),
+    ("out of order, other", "#5B8C5A", ("receiver_ns", "open_ns", "other_ns")),
 )
 #: Flows of as many sizes stand in a panel of their own, if each has enough of them.
 _MOST_PANELS = 3
 _LEAST_FLOWS = 20
+#: Parts of less than this share of the longest bar are not drawn.
+_LEAST_WIDTH = 0.002
 #: Flows above this percentile of the slowdown are the slowest.
 _TAIL = 99
 
@@ -57,8 +60,7 @@ def draw(result: Result) -> Figure:
     legend(figure, list(axes))
     note(
         figure,
-        "Completed flows of all seeds. Upper bar of a scheme: mean of all; lower bar, hatched: "
-        "mean of the slowest, one in 100.",
+        "Mean of the flows that finished, of all seeds; hatched: of the slowest, one in 100.",
         "Parts of a flow add up to its FCT less that of the flow alone.",
     )
     return figure
@@ -68,8 +70,9 @@ def _joined(runs: list[Run]) -> pa.Table:
     """The delays of completed flows, with size and slowdown."""
     tables = []
     for run in runs:
-        flows = run.counted_flows(["flow_id", "size_bytes", "slowdown"])
-        tables.append(run.table("delays").join(flows, "flow_id", join_type="inner"))
+        flows = run.counted_flows(["flow_id", "size_bytes", "slowdown", "fct_ns"])
+        flows = flows.filter(pc.is_valid(flows.column("fct_ns")))
+        tables.append(delays.of_flows(run).join(flows, "flow_id", join_type="inner"))
     return pa.concat_tables(tables)
 
 
@@ -102,7 +105,7 @@ def _draw_panel(ax, of_size: dict[str, pa.Table]) -> None:
     hatches = [None, "///"] * len(of_size)
     for number, (name, colour, _) in enumerate(_STACK):
         width = np.array([mean[number] / factor for mean in means])
-        if not width.any():
+        if (width < _LEAST_WIDTH * largest / factor).all():
             continue
         bars = ax.barh(y, width, 0.36, left=left, color=colour, label=name)
         for bar, hatch in zip(bars, hatches, strict=True):
@@ -110,6 +113,17 @@ def _draw_panel(ax, of_size: dict[str, pa.Table]) -> None:
             bar.set_edgecolor("white")
             bar.set_linewidth(0.3)
         left += width
+    for row, mean in enumerate(means):
+        whose = "slowest" if row % 2 else "all"
+        ax.annotate(
+            f"{whose}: {time(sum(mean))}",
+            (sum(mean) / factor, y[row]),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+        )
+    ax.set_xlim(0, 1.18 * largest / factor or 1)
     ax.set_yticks(range(len(of_size)), list(of_size))
     ax.set_ylim(len(of_size) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
