@@ -7,7 +7,7 @@ pub mod invalid;
 
 use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::names::Names;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_protocols::{
     congestion_control, congestion_point, loss_recovery, notification_point, scheduler, spraying,
     tagging,
@@ -140,6 +140,9 @@ pub struct HostConfig {
     pub slow_receiver: Option<SlowReceiver>,
     /// Hosts whose NICs do not obey PAUSE.
     pub ignores_pause: Vec<NodeId>,
+    /// The clock of each port, of NICs and of switches, is fast or slow by up to this, drawn by the seed. A NIC limits rates by its clock,
+    /// too. 0: all clocks are exact.
+    pub clock_tolerance: Fraction,
 }
 
 /// From which packet on a change of rate counts.
@@ -286,6 +289,7 @@ impl Default for HostConfig {
             notification_reaction: Time::ZERO,
             slow_receiver: None,
             ignores_pause: Vec::new(),
+            clock_tolerance: Fraction::ZERO,
         }
     }
 }

@@ -122,7 +122,7 @@ pub fn pattern(kind: &str) -> String {
     format!(r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*({})\s*$", units.join("|"))
 }
 
-/// A ratio such as `"1/128"`, `"1%"` or `"0.05"`.
+/// A ratio such as `"1/128"`, `"1%"`, `"100ppm"` or `"0.05"`.
 pub fn parse_ratio(text: &str) -> Result<Ratio, QuantityError> {
     let bad = |why: &str| {
         QuantityError::new(
@@ -145,10 +145,10 @@ pub fn parse_ratio(text: &str) -> Result<Ratio, QuantityError> {
         }
         return Ok(Ratio { num, den });
     }
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number.trim_end(), 100),
-        None => (text, 1),
-    };
+    let units = [("%", 100), ("ppm", 1_000_000)].into_iter();
+    let mut in_unit = units.filter_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)));
+    let (number, scale) = in_unit.next().unwrap_or((text, 1));
+    let number = number.trim_end();
     if number.starts_with('-') {
         return Err(bad("it is negative"));
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use arrow_array::RecordBatch;
-use unpause_sim::config::{Config, NodeKind};
+use unpause_protocols::congestion_point;
+use unpause_protocols::units::Fraction;
+use unpause_sim::config::NodeKind;
 use unpause_sim::traffic::{Pairs, Size, TrafficSpec, Transport};
 
 use crate::run::Run;
@@ -49,29 +51,36 @@ fn has_same_results(one: &Tables, other: &Tables) -> bool {
     is_same(&one.flows, &other.flows) && is_same(&one.ports, &other.ports)
 }
 
-/// RoCE flows of fixed starts and rates that nothing slows down, and of which a full queue has dropped packets: the
-/// phase between them decides which of them loses.
+/// Flows of fixed rates that nothing slows down, and of which a full queue has dropped packets: as clocks are exact, the phase between
+/// them decides which of them loses. Jitter of their starts gives them another phase, but no less a fixed one.
 pub fn phase(measured: &Measured) -> Vec<Foreseen> {
     let Measured { run, results, .. } = measured;
     let config = &run.config;
-    let is_lossy = |priority: u8| config.switch.lossless & 1 << priority == 0;
+    let acting = acting(measured);
+    // WRED drops datagrams, which are not ECN-capable, at random.
+    let is_drawn = matches!(
+        config.scheme.congestion_point,
+        congestion_point::Config::Wred(_)
+    );
+    let is_theirs = |entry: u16, priority: u8| {
+        let acts = acting & 1 << priority != 0;
+        is_free(&config.traffic[usize::from(entry)], acts, is_drawn)
+    };
     let mut dropping = results.ports.iter().filter(|port| {
         let at_switch = config.fabric.nodes[port.node as usize] == NodeKind::Switch;
-        port.dropped_packets > 0 && at_switch && is_lossy(port.priority)
+        let is_lossy = config.switch.lossless & 1 << port.priority == 0;
+        port.dropped_packets > 0 && at_switch && is_lossy
     });
-    let priorities = dropping
+    let entries = 0..config.traffic.len() as u16;
+    let is_any = dropping
         .clone()
-        .fold(0, |all, port| all | 1 << port.priority);
-    if priorities == 0 || run.mechanisms.reacts || is_random(config, priorities) {
+        .any(|port| entries.clone().any(|entry| is_theirs(entry, port.priority)));
+    if config.host.clock_tolerance != Fraction::ZERO || !is_any {
         return Vec::new();
     }
-    let is_theirs = |entry: u16| {
-        let spec = &config.traffic[usize::from(entry)];
-        spec.uses(Transport::Roce) && spec.priorities() & priorities != 0
-    };
-    let flows = results.flows.iter().filter(|flow| is_theirs(flow.group));
+    let flows = results.flows.iter();
     let flows: BTreeSet<_> = flows
-        .map(|it| (it.group, it.priority, it.src, it.dst))
+        .map(|flow| (flow.group, flow.priority, flow.src, flow.dst))
         .collect();
     let mut crossings = Crossings::new(run);
     let first = dropping.find_map(|port| {
@@ -79,10 +88,19 @@ pub fn phase(measured: &Measured) -> Vec<Foreseen> {
         let here = flows.iter().filter(|(_, priority, src, dst)| {
             *priority == port.priority && crossings.may_be((*src, *dst), (port.node, peer))
         });
-        // Of one sender the phase to no other matters.
-        let mut here = here.copied();
-        let first = here.next()?;
-        here.any(|it| it.2 != first.2).then_some(first.0)
+        let mut first = None;
+        let mut is_alone = true;
+        for (entry, priority, src, _) in here {
+            if is_random(&config.traffic[usize::from(*entry)]) {
+                return None;
+            }
+            if is_theirs(*entry, *priority) {
+                let (_, sender) = *first.get_or_insert((*entry, *src));
+                // Of one sender the phase to no other matters.
+                is_alone &= sender == *src;
+            }
+        }
+        first.filter(|_| !is_alone).map(|(entry, _)| entry)
     });
     let Some(first) = first else {
         return Vec::new();
@@ -91,31 +109,53 @@ pub fn phase(measured: &Measured) -> Vec<Foreseen> {
     vec![Foreseen {
         kind: "phase",
         message: format!(
-            "a full queue dropped packets of `{name}`, whose starts and rates are fixed, without congestion control: nanoseconds of phase decide which flow loses packets, so individual shares and FCTs are one outcome of many"
+            "a full queue dropped packets of `{name}`, whose rates are fixed and which no congestion control slowed down: clocks are exact here, so nanoseconds of phase decide which flow loses packets, and individual shares and FCTs are one outcome of many"
         ),
-        help: "compare runs with starts some 100ns apart (start in [[traffic]]), or draw them at random".to_owned(),
+        help: "set clock_tolerance = \"100ppm\" in [host]: real clocks differ by up to that (IEEE 802.3), so phases drift and equal senders lose alike".to_owned(),
         key: Vec::new(),
     }]
 }
 
-/// Whether some flow of these priorities starts, or has a size, by chance.
-fn is_random(config: &Config, priorities: u8) -> bool {
-    let late = |entry: u16| {
-        config
-            .jitters
-            .iter()
-            .any(|(jittered, _)| *jittered == entry)
+/// Priorities in which congestion control can have slowed RoCE senders down, a bit each. A law that learns of queues by marks and CNMs
+/// alone does nothing where there was none.
+fn acting(measured: &Measured) -> u8 {
+    const BY_MARKS: [&str; 4] = ["dcqcn", "pcn", "qcn", "dctcp-rate"];
+    let Measured { run, results, .. } = measured;
+    if !run.mechanisms.reacts {
+        return 0;
+    }
+    if !BY_MARKS.contains(&run.mechanisms.control) {
+        return u8::MAX;
+    }
+    let ports = results.ports.iter();
+    let marking = ports.filter(|port| port.marked_packets + port.cnm_packets > 0);
+    marking.fold(0, |all, port| all | 1 << port.priority)
+}
+
+/// Whether some of its flows lose packets by the place of their packets alone: nothing slows them down, with a law for RoCE that acts or
+/// does not, and nothing draws which datagrams are lost.
+fn is_free(spec: &TrafficSpec, acts: bool, is_drawn: bool) -> bool {
+    let is_free = |transport: Transport, controlled: bool| match transport {
+        Transport::Udp => !is_drawn,
+        Transport::Roce => !(controlled && acts),
+        Transport::Tcp => false,
     };
-    let of_entry = |spec: &TrafficSpec| match spec {
+    match spec {
+        TrafficSpec::Flows(flows) => flows
+            .iter()
+            .any(|flow| is_free(flow.transport, flow.controlled)),
+        TrafficSpec::Pattern(pattern) => is_free(pattern.flow.transport, pattern.flow.controlled),
+    }
+}
+
+/// Whether its flows have starts other than by jitter, peers or sizes by chance.
+fn is_random(spec: &TrafficSpec) -> bool {
+    match spec {
         TrafficSpec::Flows(_) => false,
-        // Flows without a size count as random.
         TrafficSpec::Pattern(pattern) => {
             pattern.arrivals.is_random()
                 || !matches!(pattern.pairs, Pairs::Burst { .. })
-                || !matches!(pattern.size, Some(Size::Fixed(_)))
+                || !matches!(pattern.size, None | Some(Size::Fixed(_)))
         }
-    };
-    let used = (0..).zip(&config.traffic);
-    let mut used = used.filter(|(_, spec)| spec.priorities() & priorities != 0);
-    used.any(|(entry, spec)| of_entry(spec) || late(entry))
+    }
 }

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{AckPriority, HostConfig, PRIORITIES, WindowConfig};
 use unpause_text::error::{Checked, Problem, nearest};
 use unpause_text::name_list::NameList;
-use unpause_text::quantity::{Duration, Size, parse_size};
+use unpause_text::quantity::{Duration, Ratio, Size, parse_size};
 
 use super::ets::{Ets, shares};
 use super::extra_delay::ExtraDelayKey;
@@ -112,6 +112,9 @@ pub(crate) struct Host {
     /// interval at which a remaining gap is reported again
     #[key(sets = config.nak_interval, from = "once per gap; HPCC's simulator 500 us")]
     pub(crate) nak_interval: Param<Duration>,
+    /// the clock of each port, of NICs and of switches, is fast or slow by up to this, drawn by the seed. IEEE 802.3 allows `"100ppm"` (10 Gb/s: Table 52-7, 100 Gb/s: Table 88-7). Equal senders then drift against each other and lose alike, as through real switches. Clocks are exact by default: closed forms hold to the picosecond, a scenario in which nothing else is drawn has the same result with every seed, and the papers' simulators have exact clocks
+    #[key(sets = config.clock_tolerance, from = "exact clocks, as in the papers' simulators")]
+    pub(crate) clock_tolerance: Param<Ratio>,
     /// priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused; must not be lossless
     #[key(sets = config.control_priority)]
     pub(crate) control_priority: Param<u8>,

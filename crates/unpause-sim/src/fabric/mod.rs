@@ -1,5 +1,6 @@
 //! Nodes, ports and links: what everything else is placed on.
 
+pub mod clocks;
 pub mod graph;
 pub mod packet;
 pub mod ports;

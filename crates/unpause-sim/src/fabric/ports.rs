@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use unpause_protocols::units::{LinkSpeed, Time};
+use unpause_protocols::units::{Fraction, LinkSpeed, Time};
 
+use crate::fabric::clocks::Clocks;
 use crate::fabric::packet::Packet;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
@@ -63,6 +64,8 @@ pub struct Ports {
     pub transmitters: Vec<Transmitter>,
     /// Bytes of a frame on a wire beyond its own.
     pub framing_bytes: u64,
+    /// Their clocks.
+    pub clocks: Clocks,
 }
 
 impl Ports {
@@ -124,6 +127,7 @@ impl Ports {
             first,
             transmitters,
             framing_bytes: u64::from(fabric.framing_bytes),
+            clocks: Clocks::default(),
         }
     }
     /// The ports at both ends of each link, as they are numbered here.
@@ -135,6 +139,14 @@ impl Ports {
         };
         let links = fabric.links.iter();
         links.map(|link| [take(link.a), take(link.b)]).collect()
+    }
+    /// Gives each port a clock of its own, within `tolerance` of its rate.
+    pub fn draw_clocks(&mut self, tolerance: Fraction, seed: u64) {
+        self.clocks = Clocks::drawn(tolerance, seed, self.transmitters.len());
+        for (port, transmitter) in (0..).zip(&mut self.transmitters) {
+            let speed = self.clocks.speed(port, transmitter.speed.rate());
+            transmitter.speed = speed.expect("link rates are checked");
+        }
     }
     /// All switches cut through.
     pub fn cut_through(&mut self, fabric: &Fabric) {

@@ -6,9 +6,10 @@ use unpause_protocols::units::{Rate, Time};
 use super::{cbfc, credits, jobs, model, overrides, paths, recovery, retry, slow_hosts, trimming};
 use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{
-    Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
-    Probes, TcpConfig,
+    Config, DelayedAck, FrameErrors, HostConfig, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig,
+    PfcThreshold, Probes, TcpConfig,
 };
+use crate::fabric::clocks::MOST_TOLERANCE;
 use crate::fabric::{Link, NodeKind, PRIORITIES, check_rate};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
@@ -345,6 +346,20 @@ fn check_events(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
+fn check_nics(host: &HostConfig) -> Result<(), Invalid> {
+    if host.min_frame_bytes > MIN_FRAME_BYTES {
+        let invalid = Invalid::new("host.min_frame_bytes", "`min_frame` is above Ethernet's");
+        return Err(invalid.label("64 B at most"));
+    }
+    if host.clock_tolerance > MOST_TOLERANCE {
+        let message = "`clock_tolerance` is above 1000 ppm";
+        return Err(Invalid::new("host.clock_tolerance", message)
+            .label("links of one rate would no longer count as such")
+            .help("IEEE 802.3 allows 100ppm"));
+    }
+    Ok(())
+}
+
 /// The conditions that the engine relies on.
 ///
 /// # Errors
@@ -376,10 +391,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             "at least 1 B, to take time on a wire",
         ),
     ])?;
-    if host.min_frame_bytes > MIN_FRAME_BYTES {
-        let invalid = Invalid::new("host.min_frame_bytes", "`min_frame` is above Ethernet's");
-        return Err(invalid.label("64 B at most"));
-    }
+    check_nics(host)?;
     check_times(&[("host.retransmit_timeout", host.retransmit_timeout)])?;
     if config.fabric.framing_bytes > MOST_FRAMING {
         let invalid = Invalid::new("fabric.framing_bytes", "`framing` is more than 1MiB");

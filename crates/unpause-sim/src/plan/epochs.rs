@@ -243,9 +243,11 @@ fn speeds(
 ) {
     let mut at: BTreeMap<(Time, GlobalPort), LinkSpeed> = BTreeMap::new();
     for event in &events.rates {
-        let speed = LinkSpeed::of(event.rate).expect("rates of events are checked");
         for end in event.direction.senders() {
-            at.insert((event.at, ends[event.link][end]), speed);
+            let port = ends[event.link][end];
+            let speed = ports.clocks.speed(port, event.rate);
+            let speed = speed.expect("rates of events are checked");
+            at.insert((event.at, port), speed);
         }
     }
     let mut now = BTreeMap::new();

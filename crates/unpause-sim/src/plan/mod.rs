@@ -121,15 +121,22 @@ impl Classes {
     }
 }
 
-/// The setting for links of `rate`.
-pub fn at_rate<T: Clone>(settings: &[(Rate, T)], rate: Rate) -> Option<T> {
-    let of_rate = settings.iter().find(|(of, _)| *of == rate);
+/// The setting for links of `rate`, by clocks within `tolerance`.
+pub fn at_rate<T: Clone>(settings: &[(Rate, T)], rate: Rate, tolerance: Fraction) -> Option<T> {
+    let is_of = |of: Rate| {
+        let off = of.as_bps().abs_diff(rate.as_bps());
+        off == 0 || tolerance != Fraction::ZERO && off <= tolerance.of_value(of.as_bps()) + 1
+    };
+    let of_rate = settings.iter().find(|(of, _)| is_of(*of));
     of_rate.map(|(_, setting)| setting.clone())
 }
 
 /// The ports of a run.
 pub fn ports(config: &Config) -> Ports {
     let mut ports = Ports::new(&config.fabric);
+    if config.host.clock_tolerance != Fraction::ZERO {
+        ports.draw_clocks(config.host.clock_tolerance, config.seed);
+    }
     if config.switch.cut_through_bytes.is_some() {
         ports.cut_through(&config.fabric);
     }
@@ -398,7 +405,7 @@ impl<'a> Plan<'a> {
             PfcThreshold::Static { .. } => return 0,
             PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. } => shift,
         };
-        at_rate(&pfc.shifts, rate).unwrap_or(same)
+        at_rate(&pfc.shifts, rate, self.config.host.clock_tolerance).unwrap_or(same)
     }
 
     /// Headroom of one lossless (ingress port, priority) whose link has this speed and
@@ -406,11 +413,11 @@ impl<'a> Plan<'a> {
     /// the threshold may find shared memory full.
     pub fn headroom(&self, speed: LinkSpeed, delay: Time) -> u64 {
         let pfc = &self.config.switch.pfc;
-        let rate = speed.rate();
+        let (rate, tolerance) = (speed.rate(), self.config.host.clock_tolerance);
         if let Some(delays) = pfc.headroom_delays {
             return self.crossing(true) + speed.bytes_in(delay) * u64::from(delays);
         }
-        if let Some(bytes) = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes) {
+        if let Some(bytes) = at_rate(&pfc.headrooms, rate, tolerance).or(pfc.headroom_bytes) {
             return self.crossing(true) + bytes;
         }
         self.crossing(false) + self.round_trip(speed, delay)
@@ -419,8 +426,11 @@ impl<'a> Plan<'a> {
     /// Bytes that may still arrive after an XOFF frame is due.
     pub fn round_trip(&self, speed: LinkSpeed, delay: Time) -> u64 {
         let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
-        let reaction = self.config.switch.pfc.reaction;
-        pfc::headroom(speed.rate(), delay, self.mtu_wire_bytes, frame, reaction)
+        let pfc = &self.config.switch.pfc;
+        // The peer may be fast where this port is slow.
+        let (rate, tolerance) = (speed.rate(), self.config.host.clock_tolerance);
+        let fastest = Rate::from_bps(rate.as_bps() + 2 * tolerance.of_value(rate.as_bps()));
+        pfc::headroom(fastest, delay, self.mtu_wire_bytes, frame, pfc.reaction)
     }
 
     /// Headroom for the frame that crosses the threshold.

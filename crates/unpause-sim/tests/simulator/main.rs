@@ -3,6 +3,7 @@
 mod causes;
 mod cbfc;
 mod cioq;
+mod clocks;
 mod common;
 mod credits;
 mod critical;

@@ -38,6 +38,8 @@ fn reads_what_people_write() {
         ("1%", 1, 100),
         ("0.5", 5, 10),
         ("2.5%", 25, 1000),
+        ("100ppm", 100, 1_000_000),
+        ("0.5 ppm", 5, 10_000_000),
     ] {
         assert_eq!(parse_ratio(text), Ok(Ratio { num, den }), "{text}");
     }

@@ -1,7 +1,8 @@
 //! Facts about a configuration that checks use.
 
-use unpause_protocols::units::LinkSpeed;
+use unpause_protocols::units::{LinkSpeed, Rate};
 use unpause_sim::config::{Config, NodeId, NodeKind, PortId, Shaper};
+use unpause_sim::fabric::clocks;
 
 /// A check's answer: what broke, if something did.
 pub type Answer = Result<(), String>;
@@ -18,6 +19,7 @@ pub(super) struct Port {
 
 /// Every port of the fabric, in the order of its links; both ends of a link in turn.
 pub(super) fn ports(config: &Config) -> Vec<Port> {
+    let clocks = Clocks::of(config);
     let mut next = vec![0; config.fabric.nodes.len()];
     let mut ports = Vec::new();
     for link in &config.fabric.links {
@@ -28,12 +30,59 @@ pub(super) fn ports(config: &Config) -> Vec<Port> {
                 node,
                 number,
                 peer,
-                speed: LinkSpeed::of(link.rate).expect("checked by the run"),
+                speed: clocks
+                    .speed((node, number), link.rate)
+                    .expect("checked by the run"),
                 delay_ps: link.delay.as_ps(),
             });
         }
     }
     ports
+}
+
+/// The clocks of a run.
+pub(super) struct Clocks {
+    clocks: clocks::Clocks,
+    /// The first port of each node, where ports are counted from node to node.
+    first: Vec<u32>,
+}
+
+impl Clocks {
+    pub(super) fn of(config: &Config) -> Self {
+        let mut number = vec![0; config.fabric.nodes.len()];
+        for link in &config.fabric.links {
+            number[link.a as usize] += 1;
+            number[link.b as usize] += 1;
+        }
+        let mut ports = 0;
+        let first = number.iter().map(|own: &u32| {
+            ports += own;
+            ports - own
+        });
+        let first = first.collect();
+        let tolerance = config.host.clock_tolerance;
+        Self {
+            clocks: clocks::Clocks::drawn(tolerance, config.seed, ports as usize),
+            first,
+        }
+    }
+
+    /// A rate by the clock of a port.
+    pub(super) fn rate(&self, (node, number): (NodeId, PortId), rate: Rate) -> Rate {
+        let port = self.first[node as usize] + u32::from(number);
+        self.clocks.rate(port, rate)
+    }
+
+    fn speed(&self, (node, number): (NodeId, PortId), rate: Rate) -> Option<LinkSpeed> {
+        let port = self.first[node as usize] + u32::from(number);
+        self.clocks.speed(port, rate)
+    }
+}
+
+/// A rate by a clock that is fast by this many times what clocks may be.
+pub(super) fn fast(config: &Config, rate: Rate, times: u64) -> Rate {
+    let off = config.host.clock_tolerance.of_value(rate.as_bps());
+    Rate::from_bps(rate.as_bps() + times * (off + u64::from(off > 0)))
 }
 
 pub(super) fn is_host(config: &Config, node: NodeId) -> bool {

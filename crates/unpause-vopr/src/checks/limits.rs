@@ -13,7 +13,7 @@ use unpause_sim::config::{
 use unpause_sim::results::{PortRecord, Results, flow};
 use unpause_sim::traffic::Transport;
 
-use super::facts::{Answer, is_host, is_set_otherwise, is_slow, largest, ports, shaper};
+use super::facts::{Answer, fast, is_host, is_set_otherwise, is_slow, largest, ports, shaper};
 
 /// PAUSEs of one queue follow one another, end with the run, and add up to its paused time. What a priority sends
 /// and what it is held take no more than the run; a frame under way at the end counts in full.
@@ -266,6 +266,9 @@ fn has_headroom(config: &Config) -> bool {
         let pause = switch.pfc.params.pause_duration(link.rate);
         let refresh = switch.pfc.params.refresh_interval(pause);
         let late = link.rate.time_for(frame + 64 + framing);
+        // By the clocks of both ends.
+        let off = 2 * config.host.clock_tolerance.of_value(pause.as_ps());
+        let late = late.saturating_add(Time::from_ps(off));
         pause.is_never() || pause > refresh.saturating_add(late)
     };
     if !links.iter().all(lasts) {
@@ -273,7 +276,7 @@ fn has_headroom(config: &Config) -> bool {
     }
     let needed = links.iter().map(|link| {
         pfc::headroom(
-            link.rate,
+            fast(config, link.rate, 3),
             link.delay,
             frame,
             64 + framing,
@@ -330,7 +333,7 @@ fn fastest(config: &Config, host: NodeId) -> Rate {
     } else {
         Rate::ZERO
     };
-    links.map(|link| link.rate).fold(all, Rate::max)
+    fast(config, links.map(|link| link.rate).fold(all, Rate::max), 1)
 }
 
 /// Samples lie within the run, never decrease, and rates keep to their limits.
@@ -374,7 +377,9 @@ pub fn series(config: &Config, results: &Results) -> Answer {
         }
         let fastest = fastest(config, flow.src);
         if let Some(rate) = sample.controller_rate
-            && (rate > fastest || rate == Rate::ZERO || rate < least.min(limit(config, flow.group)))
+            && (rate > fastest
+                || rate == Rate::ZERO
+                || fast(config, rate, 2) < least.min(limit(config, flow.group)))
         {
             return Err(format!(
                 "flow {} is at {rate}, not from {least} to {fastest}",

@@ -6,7 +6,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, FrameErrors, NodeId, PortId};
 use unpause_sim::results::{LinkChange, LossPlace, Results};
 
-use super::facts::Answer;
+use super::facts::{Answer, ports};
 
 /// When the wire behind a port was down, as the results tell it.
 fn down(results: &Results, (node, port): (NodeId, PortId)) -> Vec<(Time, Time)> {
@@ -91,12 +91,11 @@ pub fn silence(_config: &Config, results: &Results) -> Answer {
 pub fn capacity(config: &Config, results: &Results) -> Answer {
     let frame = config.largest_frame_bytes().max(64) + config.fabric.framing_bytes;
     let mut own: BTreeMap<(NodeId, PortId), Vec<(Time, Rate)>> = BTreeMap::new();
-    let mut next = vec![0; config.fabric.nodes.len()];
-    for link in &config.fabric.links {
-        for node in [link.a, link.b] {
-            own.insert((node, next[node as usize]), vec![(Time::ZERO, link.rate)]);
-            next[node as usize] += 1;
-        }
+    for port in ports(config) {
+        own.insert(
+            (port.node, port.number),
+            vec![(Time::ZERO, port.speed.rate())],
+        );
     }
     for change in &results.link_changes {
         if let LinkChange::Rate {

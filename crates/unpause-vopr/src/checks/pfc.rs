@@ -10,7 +10,9 @@ use unpause_sim::config::{
 };
 use unpause_sim::results::{PacketKind, PauseRecord, PortSample, Results};
 
-use super::facts::{Answer, Port, is_host, is_lossless, largest, maps_classes, ports, records_all};
+use super::facts::{
+    Answer, Port, fast, is_host, is_lossless, largest, maps_classes, ports, records_all,
+};
 
 type Queue = (NodeId, PortId, u8);
 
@@ -287,14 +289,15 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
         };
         let formula = || {
             pfc::headroom(
-                link.rate,
+                fast(config, link.rate, 3),
                 link.delay,
                 frame,
                 64 + framing,
                 switch.pfc.reaction,
             )
         };
-        let bytes = |delays: u32| link.rate.bytes_in(link.delay) * u64::from(delays);
+        let fast = fast(config, link.rate, 1);
+        let bytes = |delays: u32| fast.bytes_in(link.delay) * u64::from(delays);
         let headroom = switch.pfc.headroom_bytes.unwrap_or_else(formula);
         let headroom = switch.pfc.headroom_delays.map_or(headroom, bytes);
         let own = switch.overrides.iter().rev();

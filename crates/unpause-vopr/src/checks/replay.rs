@@ -9,7 +9,7 @@ use unpause_sim::jobs::Over;
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results, flow};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
-use super::facts::{Answer, is_host, is_slow, ports, records_all};
+use super::facts::{Answer, Clocks, is_host, is_slow, ports, records_all};
 
 /// Packets by flow that have come to their destination by the end, in order of arrival.
 fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r PacketRecord>> {
@@ -224,6 +224,7 @@ pub fn limits(config: &Config, results: &Results) -> Answer {
     if !records_all(config) || in_segments(config) {
         return Ok(());
     }
+    let clocks = Clocks::of(config);
     let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
     for packet in &results.packets {
         if packet.kind != PacketKind::Data || packet.node != packet.src {
@@ -238,6 +239,7 @@ pub fn limits(config: &Config, results: &Results) -> Answer {
         let Some(rate) = slowest(config, flow.group) else {
             continue;
         };
+        let rate = clocks.rate((flow.src, 0), rate);
         let needed = needed.entry(flow.id).or_default();
         let since = (packet.time - flow.start).as_ps();
         if since < *needed {

@@ -2,6 +2,7 @@
 //! in a scenario small enough to run in milliseconds.
 
 mod cbfc;
+mod clocks;
 mod credits;
 mod datagrams;
 mod events;
@@ -94,6 +95,7 @@ pub fn generate(seed: u64) -> Case {
     overrides::overrides(&mut sketch, &mut Dice::new(!seed ^ 0x6f76_6572));
     places::places(&mut sketch, &mut Dice::new(!seed ^ 0x706c_6163));
     jitter::jitter(&mut sketch, &mut Dice::new(!seed ^ 0x6a69_7421));
+    clocks::clocks(&mut sketch, &mut Dice::new(!seed ^ 0x636c_6b21));
     pipelines::pipelines(&mut sketch, &mut Dice::new(!seed ^ 0x7069_7065));
     nic_names::nic_names(&mut sketch, &mut Dice::new(!seed ^ 0x6e69_6321));
     headrooms::headrooms(&mut sketch, &mut Dice::new(!seed ^ 0x6865_6164));

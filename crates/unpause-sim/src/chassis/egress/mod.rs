@@ -155,7 +155,11 @@ impl Egress {
             && !plan.config.fabric.is_nvswitch(overrides.node)
             && !credited;
         if has_one && !watches_inputs(scheme) {
-            let of_rate = at_rate(&plan.config.scheme.congestion_points, link);
+            let of_rate = at_rate(
+                &plan.config.scheme.congestion_points,
+                link,
+                plan.config.host.clock_tolerance,
+            );
             config = of_rate.unwrap_or_else(|| scheme.clone());
             let priority = plan.classes.priority(class);
             overrides.set_marking((port, priority), &mut config);

@@ -178,6 +178,8 @@ impl Sender {
         let telemetry = if law.reads_telemetry() { INT } else { 0 };
         let path = path_of(law, spec, line_rate, layout.full_bytes + framing, plan);
         let law = CongestionControl::new(law, &path);
+        let port = plan.ports.of(spec.src).start;
+        let by_clock = |rate| plan.ports.clocks.rate(port, rate);
         let mut sender = Self {
             flow: start.id,
             class: plan.classes.of(spec.priority),
@@ -215,8 +217,8 @@ impl Sender {
             acknowledged_at: Time::NEVER,
             silent_since: 0,
             stop: spec.stop,
-            limit: spec.rate_limit.unwrap_or(line_rate).min(line_rate),
-            offered: spec.offered,
+            limit: spec.rate_limit.map_or(line_rate, by_clock).min(line_rate),
+            offered: spec.offered.map(by_clock),
             available: now,
             speed,
             law,
