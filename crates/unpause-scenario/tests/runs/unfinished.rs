@@ -183,7 +183,7 @@ size = "10MB"
 
 fn jobs(source: &str) -> Vec<(String, bool)> {
     let found = run(source).warnings.into_iter();
-    let found = found.filter(|it| it.kind.starts_with("unfinished"));
+    let found = found.filter(|it| it.kind.starts_with("unfinished") || it.kind == "stuck-jobs");
     let said = |help: Option<String>| help.unwrap_or_default();
     found
         .map(|it| (format!("{}; {}", it.message, said(it.help)), it.note))

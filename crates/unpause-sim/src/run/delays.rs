@@ -50,6 +50,9 @@ pub fn records(
     messages: &[MessageRecord],
     (end, loses): (Time, bool),
 ) -> Vec<DelayRecord> {
+    if !plan.config.probes.causes {
+        return Vec::new();
+    }
     traces
         .departures
         .sort_unstable_by_key(|it| (it.flow, it.at, it.number));
