@@ -43,7 +43,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let Log {
         mut flows,
         senders,
-        mut pauses,
+        pauses,
         mut ports,
         causes,
         waits,
@@ -61,7 +61,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         collectives,
         job_links,
         losses,
-        mut storms,
+        storms,
         ..
     } = log;
     flows.sort_unstable_by_key(|flow| flow.id);
@@ -73,8 +73,6 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let ends = flows;
     let flows = records(plan, &ends, senders, end.at);
     let delays = delays::records(plan, delays, (&ends, &flows), &messages, (end.at, loses));
-    pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
-    storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         flows_waiting: waiting,
@@ -85,7 +83,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     Results {
         flows,
         ports,
-        pauses,
+        pauses: sorted(pauses, |it| (it.start, it.node, it.port, it.priority)),
         causes,
         victims,
         delays,
@@ -99,7 +97,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         collectives,
         job_links: job_links.records(&plan.ports),
         losses: lost(plan, losses),
-        storms,
+        storms: sorted(storms, |it| (it.detected, it.node, it.port, it.priority)),
         late,
         link_changes: plan.epochs.told(&plan.ports),
         deadlock: end.deadlock,
