@@ -15,7 +15,8 @@ pub struct Chip {
 
 /// Beginnings of `hwsku`, the chip of such switches, and its cells. Chips: sonic-mgmt, ansible/group_vars/sonic/variables, and
 /// Nokia's names. Cells: sonic-mgmt, tests/qos/files/qos_params.*.yaml; Trident4's and Tomahawk6's also divide all values
-/// of these switches' pg_profile_lookup.ini in sonic-buildimage (August 2026).
+/// of these switches' pg_profile_lookup.ini in sonic-buildimage (August 2026). Only the cells of Tomahawk3, Trident4 and Tomahawk6
+/// have been compared with those files.
 const OTHERS: [(&str, &str, u64); 15] = [
     ("ARISTA-7050-QX", "Trident2", 208),
     ("ARISTA-7050QX", "Trident2", 208),

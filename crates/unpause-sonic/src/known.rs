@@ -1,4 +1,5 @@
-//! Names of SONiC's tables and of their fields (its YANG models and swss-schema.md, August 2026).
+//! Names of SONiC's tables and of their fields, after its YANG models and swss-schema.md (August 2026). They have not been
+//! compared with those files name by name: a name that is missing here is a note too many.
 
 /// The fields of a table.
 pub(super) struct Fields {
