@@ -168,12 +168,12 @@ mod loom_tests {
 
     /// Runs `body` on two threads, numbered from 0, in every way that this many preemptions allow.
     fn explore<S: Send + Sync + 'static>(
-        preemptions: Option<usize>,
+        preemptions: usize,
         shared: fn() -> S,
         body: impl Fn(&S, usize) + Copy + Send + Sync + 'static,
     ) {
         let mut model = loom::model::Builder::new();
-        model.preemption_bound = preemptions;
+        model.preemption_bound = Some(preemptions);
         model.check(move || {
             let shared = Arc::new(shared());
             let others = Arc::clone(&shared);
@@ -211,7 +211,7 @@ mod loom_tests {
 
     #[test]
     fn loom_a_barrier_orders_what_threads_write() {
-        explore(None, places, |shared, thread| rounds(shared, thread, 3));
+        explore(3, places, |shared, thread| rounds(shared, thread, 3));
     }
 
     fn packet(at: u64) -> Packet {
@@ -258,14 +258,14 @@ mod loom_tests {
 
     #[test]
     fn loom_a_batch_of_a_window_is_there_in_the_next_once() {
-        explore(Some(3), exchange, |shared, thread| {
+        explore(3, exchange, |shared, thread| {
             windows(shared, thread, None);
         });
     }
 
     #[test]
     fn loom_both_threads_end_before_the_same_window() {
-        explore(Some(3), exchange, |shared, thread| {
+        explore(3, exchange, |shared, thread| {
             windows(shared, thread, Some(1));
         });
     }
