@@ -307,7 +307,7 @@ def test_statistics_are_those_of_the_tables() -> None:
         ("a.b=3KB", "a single value leaves nothing to search"),
         ("a.b=0..1", "write a.b=0.0..1.0 for a range of fractions"),
         ("seed=1..5", "a seed is not tuned"),
-        ("a.b", "expected KEY=LOW..HIGH"),
+        ("a.b", "--vary a.b: no values; write KEY=LOW..HIGH"),
         ("a..b=1..9", "is not the path of a key"),
     ],
 )

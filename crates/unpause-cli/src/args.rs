@@ -244,19 +244,26 @@ pub struct Sweep {
     /// Run only this scheme; may be given several times.
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
-    /// Directory of the table and of finished points [default: results/<folder>-<file name>-sweep].
+    /// Print every column and the table of means, too.
+    #[arg(long, short)]
+    pub verbose: bool,
+    #[command(flatten)]
+    pub points: Points,
+}
+
+/// Where the runs of a sweep or a search happen.
+#[derive(clap::Args)]
+pub struct Points {
+    /// Directory of the answer and of finished runs [default: results/<folder>-<file name>-<command>].
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Points to run in parallel on this machine [default: one per core].
+    /// Runs in parallel on this machine [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "dask")]
     pub jobs: Option<u16>,
     /// Run on the Dask cluster of this scheduler, such as tcp://host:8786.
     #[arg(long, value_name = "ADDRESS", value_parser = dask_address)]
     pub dask: Option<String>,
-    /// Print every column and the table of means, too.
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// Run even points whose estimate exceeds the free memory.
+    /// Run even what the estimate says exceeds the free memory.
     #[arg(long)]
     pub force: bool,
 }

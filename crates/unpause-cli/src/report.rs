@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::args::{Compare, Explain, Export, Report, Reproduce, Say, Sweep, Tune, View};
+use crate::args::{Compare, Explain, Export, Points, Report, Reproduce, Say, Sweep, Tune, View};
 use crate::interrupt::{self, CTRL_C};
 use crate::output::complain;
 use crate::target;
@@ -77,41 +77,40 @@ const SIGTERM: u8 = 143;
 
 /// Runs a sweep. Returns the exit code.
 pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
-    let mut arguments = directory(args.out.as_deref(), &args.file, "-sweep");
+    let mut arguments = places(&args.points, &args.file, "-sweep");
     for vary in &args.vary {
         arguments.extend(["--vary".into(), vary.into()]);
     }
     for scheme in &args.schemes {
         arguments.extend(["--scheme".into(), scheme.into()]);
     }
-    if let Some(jobs) = args.jobs {
-        arguments.extend(["--jobs".into(), jobs.to_string().into()]);
-    }
-    if let Some(address) = &args.dask {
-        arguments.extend(["--dask".into(), address.into()]);
-    }
     arguments.extend(args.verbose.then(|| "--verbose".into()));
-    if args.force {
-        arguments.push("--force".into());
-    }
     arguments.extend(["--".into(), args.file.clone().into()]);
     needed("sweeps", package.main("unpause.commands.sweep", &arguments))
 }
 
-/// The directory that a command writes into: the one that is asked for, or the default with this ending.
-fn directory(out: Option<&Path>, file: &Path, ending: &str) -> Vec<OsString> {
-    match out {
+/// The arguments that say where runs happen. The directory is the one that is asked for, or the default with this ending.
+fn places(points: &Points, file: &Path, ending: &str) -> Vec<OsString> {
+    let mut arguments = match &points.out {
         Some(out) => vec!["--out".into(), out.into()],
         None => {
             let out = target::default_directory(file, None, ending);
             vec!["--default".into(), out.into()]
         }
+    };
+    if let Some(jobs) = points.jobs {
+        arguments.push(format!("--jobs={jobs}").into());
     }
+    if let Some(address) = &points.dask {
+        arguments.push(format!("--dask={address}").into());
+    }
+    arguments.extend(points.force.then(|| "--force".into()));
+    arguments
 }
 
 /// Searches for the best values of parameters. Returns the exit code.
 pub fn tune(package: &dyn Package, args: &Tune) -> u8 {
-    let mut arguments = directory(args.out.as_deref(), &args.file, "-tune");
+    let mut arguments = places(&args.points, &args.file, "-tune");
     let repeated = [
         ("--vary", &args.vary),
         ("--subject-to", &args.subject_to),
@@ -128,20 +127,14 @@ pub fn tune(package: &dyn Package, args: &Tune) -> u8 {
         ("--seeds", args.seeds.map(u32::from)),
         ("--confirm", args.confirm.map(u32::from)),
         ("--search-seed", args.search_seed),
-        ("--jobs", args.jobs.map(u32::from)),
     ];
     for (name, number) in numbers {
         if let Some(number) = number {
             arguments.push(format!("{name}={number}").into());
         }
     }
-    for (name, text) in [("--scheme", &args.scheme), ("--dask", &args.dask)] {
-        if let Some(text) = text {
-            arguments.push(format!("{name}={text}").into());
-        }
-    }
-    if args.force {
-        arguments.push("--force".into());
+    if let Some(scheme) = &args.scheme {
+        arguments.push(format!("--scheme={scheme}").into());
     }
     arguments.extend(["--".into(), args.file.clone().into()]);
     needed("tuning", package.main("unpause.commands.tune", &arguments))

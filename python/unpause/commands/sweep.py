@@ -8,30 +8,23 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import logging
-import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from unpause import printed
-from unpause.commands import report
-from unpause.data import beneath
-from unpause.errors import ResultError, ScenarioError, SweepError
+from unpause.commands import points, report
+from unpause.errors import ResultError
 from unpause.pages import overview, textual
 from unpause.pages.summary import summarise
 from unpause.sweeps import axes, grouped
-from unpause.sweeps.sweep import PointsFailed, SweepProgress, shown, sweep
+from unpause.sweeps.sweep import PointsFailed, sweep
 from unpause.text import plural
 
 _MOST_FAILED = 10
 _MOST_ROWS = 40
-_CONNECT_S = 10
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,109 +51,49 @@ def _parser() -> argparse.ArgumentParser:
         help="run only this scheme; may be given several times",
     )
     parser.add_argument(
-        "--out",
-        "-o",
-        type=Path,
-        metavar="DIR",
-        help="directory of the table and of finished points [default: results/<name of the "
-        "file>-sweep]",
-    )
-    # By `unpause sweep` without --out.
-    parser.add_argument("--default", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument(
         "--verbose", "-v", action="store_true", help="print every column and the means, too"
     )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="points at the same time on this machine [default: one per core]",
-    )
-    where.add_argument(
-        "--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, such as tcp://host:8786"
-    )
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="run even points whose estimate exceeds the free memory",
-    )
+    points.add_options(parser, "sweep", "point")
     return parser
-
-
-def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``unpause sweep``; answers the exit code."""
     options = _parser().parse_args(arguments)
-    named = options.default or Path("results") / f"{options.file.stem}-sweep"
-    out: Path = options.out or named
-    last: list[SweepProgress] = []
-    started = time.monotonic()
-    try:
+
+    def work(where: points.Where) -> pa.Table:
         vary = axes.parse_all(options.vary)
-        if options.out is None:
-            check_default(options.file, out)
-        _note_changes(options.file, out)
-        _note_replaced(out, [axis.key for axis in vary])
-        client = None if options.dask is None else connect(options.dask)
-        try:
-            with shown() as show:
+        _note_changes(options.file, where.out)
+        _note_replaced(where.out, [axis.key for axis in vary])
+        return sweep(
+            options.file,
+            {axis.key: axis.values for axis in vary},
+            out=where.out,
+            schemes=options.schemes,
+            client=where.client,
+            jobs=options.jobs,
+            force=options.force,
+            progress=where.progress,
+        )
 
-                def watch(progress: SweepProgress) -> None:
-                    last[:] = [progress]
-                    show(progress)
-
-                table = sweep(
-                    options.file,
-                    {axis.key: axis.values for axis in vary},
-                    out=out,
-                    schemes=options.schemes,
-                    client=client,
-                    jobs=options.jobs,
-                    force=options.force,
-                    progress=watch,
-                )
-        finally:
-            if client is not None:
-                client.close()
+    try:
+        done = points.run(options, "sweep", "point", work)
     except PointsFailed as error:
+        out = points.directory(options, "sweep")
         if error.table.num_rows:
             _show(error.table, out, options.verbose)
         for number, (label, why) in enumerate(error.failed.items()):
             if number == _MOST_FAILED:
-                more = len(error.failed) - number
-                print(
-                    f"error: {plural(more, 'more point')} failed: see {out / 'sweep.json'}",
-                    file=sys.stderr,
-                )
+                more = plural(len(error.failed) - number, "more point")
+                print(f"error: {more} failed: see {out / 'sweep.json'}", file=sys.stderr)
                 break
             print(f"error: {label}: {why}", file=sys.stderr)
         return 1
-    except (ScenarioError, SweepError, OSError) as error:
-        message = str(error).replace("\nhelp:", "\nhint:")
-        print(f"error: {message}", file=sys.stderr)
-        if last:
-            _say_how_to_go_on(last[0], out)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted" if last else "interrupted: nothing was run", file=sys.stderr)
-        if last:
-            _say_how_to_go_on(last[0], out)
-        return 130
-    done = last[-1]
-    kept = f", {done.kept} of them kept from earlier" if done.kept else ""
-    print(f"{plural(done.points, 'point')} in {time.monotonic() - started:.1f} s{kept}")
-    _show(table, out, options.verbose)
+    if isinstance(done, int):
+        return done
+    kept = f", {done.last.kept} of them kept from earlier" if done.last.kept else ""
+    print(f"{plural(done.last.points, 'point')} in {done.seconds:.1f} s{kept}")
+    _show(done.result, done.out, options.verbose)
     return 0
 
 
@@ -189,37 +122,9 @@ def _show(table: pa.Table, out: Path, verbose: bool) -> None:
     print("\n".join(report.closing(built, columns)))
 
 
-def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
-    print(
-        f"hint: {done.finished} of {done.points} points are kept in {out / 'points'}; "
-        "the same command resumes from there",
-        file=sys.stderr,
-    )
-
-
-def _before(out: Path, field: str, command: str = "sweep") -> dict[str, Any]:
-    """A field about the last sweep into a directory; nothing if there was none."""
-    try:
-        with beneath.open_file(out, f"{command}.json") as file:
-            about = json.loads(file.read())[field]
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, ResultError):
-        return {}
-    return about if isinstance(about, dict) else {}
-
-
-def check_default(file: Path, out: Path, command: str = "sweep") -> None:
-    """An error if the default directory has what the command made of another file."""
-    before = _before(out, "scenario", command).get("file")
-    if isinstance(before, str) and os.path.realpath(before) != os.path.realpath(file):
-        raise SweepError(
-            f"{out} has the {command} of another scenario, {before}\n"
-            "hint: choose a directory with --out; nothing was changed"
-        )
-
-
 def _note_changes(file: Path, out: Path) -> None:
     """Says so if the directory was made from another text of the scenario."""
-    before = _before(out, "scenario")
+    before = points.before(out, "sweep", "scenario")
     try:
         now = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -234,36 +139,13 @@ def _note_changes(file: Path, out: Path) -> None:
 
 def _note_replaced(out: Path, keys: Sequence[str]) -> None:
     """Says so if the directory has the table of a sweep of other keys."""
-    others = list(_before(out, "axes"))
+    others = list(points.before(out, "sweep", "axes"))
     if others and sorted(others) != sorted(keys):
         print(
             f"note: the table and the report in {out} of the sweep of {', '.join(others)} are "
             "replaced; its finished points are kept",
             file=sys.stderr,
         )
-
-
-def connect(address: str) -> Any:
-    """A client of the Dask scheduler at an address.
-
-    Raises:
-        SweepError: distributed is not installed, or nothing answers.
-    """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise SweepError(
-            "--dask needs the package distributed\nhint: pip install 'unpause[dask]'"
-        ) from error
-    # Its threads log a lost connection; this program reports it once.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        return Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise SweepError(
-            f"no Dask scheduler answers at {address}: {error}\n"
-            "hint: `dask scheduler` prints its address, such as tcp://192.168.0.1:8786"
-        ) from error
 
 
 if __name__ == "__main__":

@@ -55,22 +55,31 @@ class Axis:
         return self.key + suffix, [float(n) for n in numbers], pa.float64()
 
 
-def parse_all(texts: Iterable[str]) -> list[Axis]:
+def parse_all(texts: Iterable[str], option: str = "--vary") -> list[Axis]:
     """The axes of a command line: ``["pfc.xoff=64KB,128KB", "seed=1..100"]``.
 
     Raises:
         SweepError: one of them cannot be read.
     """
-    vary: dict[str, str] = {}
+    return read(split_all(texts, option, "KEY=VALUE,VALUE or KEY=1..100"))
+
+
+def split_all(texts: Iterable[str], option: str, form: str) -> dict[str, str]:
+    """The values of each key of an option, as texts. `form`: how they are written.
+
+    Raises:
+        SweepError: a key has no values, or is given twice.
+    """
+    given: dict[str, str] = {}
     for text in texts:
         key, equals, values = text.partition("=")
-        if not equals:
-            raise SweepError(f"--vary {text}: no values; write KEY=VALUE,VALUE or KEY=1..100")
         key = key.strip()
-        if key in vary:
-            raise SweepError(f"--vary {key} is given twice; write all values after one {key}=")
-        vary[key] = values
-    return read(vary)
+        if not equals:
+            raise SweepError(f"{option} {text}: no values; write {form}")
+        if key in given:
+            raise SweepError(f"{option} {key} is given twice; write all values after one {key}=")
+        given[key] = values
+    return given
 
 
 def read(vary: Mapping[str, Any]) -> list[Axis]:

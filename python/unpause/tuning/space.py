@@ -185,15 +185,7 @@ def parse_all(texts: Sequence[str]) -> list[Parameter]:
     Raises:
         SweepError: one of them cannot be read.
     """
-    vary: dict[str, str] = {}
-    for text in texts:
-        key, equals, values = text.partition("=")
-        if not equals:
-            raise SweepError(f"--vary {text}: expected KEY=LOW..HIGH or KEY=VALUE,VALUE")
-        if key in vary:
-            raise SweepError(f"{key} is varied twice")
-        vary[key] = values
-    return read(vary)
+    return read(axes.split_all(texts, "--vary", "KEY=LOW..HIGH or KEY=VALUE,VALUE"))
 
 
 def _parameter(key: str, given: Any) -> Parameter:

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::values::dask_address;
+use super::Points;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -43,16 +43,6 @@ pub struct Tune {
     /// Seed of the search itself [default: 1].
     #[arg(long, value_name = "N")]
     pub search_seed: Option<u32>,
-    /// Directory of the answer and of finished runs [default: results/<folder>-<file name>-tune].
-    #[arg(long, short, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Runs in parallel on this machine [default: one per core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "dask")]
-    pub jobs: Option<u16>,
-    /// Run on the Dask cluster of this scheduler, such as tcp://host:8786.
-    #[arg(long, value_name = "ADDRESS", value_parser = dask_address)]
-    pub dask: Option<String>,
-    /// Run even what the estimate says exceeds the free memory.
-    #[arg(long)]
-    pub force: bool,
+    #[command(flatten)]
+    pub points: Points,
 }
