@@ -193,14 +193,18 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         let Some(end) = self.recover.map(|_| self.lost_end(flow)) else {
             return self.trimmed;
         };
-        let trimmed = |number| {
-            self.trims
-                .as_ref()
-                .is_some_and(|trim| trim.lost.has(number))
-        };
         let missing = self.resent.max(flow.unacknowledged)..end;
-        let lost = missing.filter(|missing| !self.bits.has(*missing) && !trimmed(*missing));
+        let lost = missing.filter(|missing| self.is_in_flight(flow, *missing));
         self.trimmed + lost.count() as u32
+    }
+
+    /// True if packet `number`, which has been sent, has neither arrived nor been trimmed.
+    pub fn is_in_flight(&self, flow: &Sender, number: u32) -> bool {
+        let trimmed = || {
+            let trims = self.trims.as_ref();
+            trims.is_some_and(|trims| trims.lost.has(number))
+        };
+        number >= flow.unacknowledged && !self.bits.has(number) && !trimmed()
     }
 
     /// How long the timer runs, or ran when it was last set.

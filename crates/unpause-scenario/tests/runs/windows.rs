@@ -2,14 +2,14 @@
 
 use arrow_array::Array as _;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{Float64Type, UInt64Type};
 use unpause_protocols::congestion_control::swift::Packets;
 use unpause_protocols::congestion_control::{Config, cubic, swift};
 use unpause_protocols::congestion_point;
 use unpause_protocols::units::{Fraction, Time};
 use unpause_scenario::{NoProgress, Options, execute};
 
-use crate::small::{parsed, refusal};
+use crate::small::{parsed, refusal, run};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -151,4 +151,30 @@ fn a_window_of_roce_stands_beside_its_rate_in_the_tables() {
         );
     }
     assert!(seen.iter().all(|rows| *rows > 0), "{seen:?}");
+}
+
+/// The time of a reduction of 80 messages of 100 bytes each way, over a path whose round trip is long, and with these keys.
+fn small_messages(host: &str, scheme: &str) -> f64 {
+    let text = format!(
+        "duration = \"10ms\"\n[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"10Gbps\"\ndelay = \"5us\"\n[host]\npayload = \"1000B\"\n{host}\n[[scheme]]\nname = \"S\"\n{scheme}\n[[job]]\nname = \"J\"\nranks = 2\ncollective = \"all-reduce\"\nsize = \"8000B\"\nslices = 40\n"
+    );
+    let jobs = run(&text).tables.jobs;
+    let column = jobs.column_by_name("mean_ns").expect("it is a column");
+    column.as_primitive::<Float64Type>().value(0)
+}
+
+#[test]
+fn packets_of_small_messages_count_with_their_bytes() {
+    for scheme in ["", "loss_recovery = \"selective-repeat\""] {
+        let free = small_messages("", scheme);
+        let by_window = |window: u32| small_messages(&format!("window = \"{window}B\""), scheme);
+        // All 40 messages of both steps fit in.
+        assert_eq!(by_window(8000), free, "{scheme}");
+        // While less than the window is in flight, another message goes: ten, and nine.
+        assert_eq!(by_window(901), by_window(1000), "{scheme}");
+        assert!(by_window(901) > free, "{scheme}");
+        assert!(by_window(900) > by_window(901), "{scheme}");
+        // One at a time, each for a round trip of 20 us at least.
+        assert!(by_window(1) >= 80.0 * 20_000.0, "{scheme}");
+    }
 }

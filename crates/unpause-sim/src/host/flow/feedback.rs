@@ -112,7 +112,8 @@ impl Sender {
         self.apply_law(recovery);
     }
 
-    /// The window may have moved or changed, if the law has one: whole packets, and one at least.
+    /// The window may have moved or changed, if the law has one: whole packets, and one at least. Packets in flight count with the
+    /// bytes that they have.
     #[inline]
     pub fn open_window(&mut self, recovery: &mut Recovery<'_>) {
         if self.windowed {
@@ -122,10 +123,12 @@ impl Sender {
 
     #[inline(never)]
     fn count_window(&mut self, recovery: &mut Recovery<'_>) {
-        let of_law = self.law.window().unwrap_or(u64::MAX) / u64::from(self.packet_bytes);
+        let short = u64::from(self.short_bytes);
+        let of_law = self.law.window().unwrap_or(u64::MAX).saturating_add(short);
+        let of_law = of_law / u64::from(self.packet_bytes);
         let own = self
             .window
-            .map_or(u64::MAX, |window| window.packets(self.law.rate()));
+            .map_or(u64::MAX, |window| window.packets(self.law.rate(), short));
         let packets = of_law.min(own).clamp(1, u64::from(u32::MAX));
         recovery.open_window(&mut self.recovery, packets as u32);
     }

@@ -51,9 +51,34 @@ impl Sender {
         over
     }
 
+    /// Counts what packets in flight lack of full ones, if a window limits them.
+    fn count_short(&mut self, posted: &Posted, recovery: &Recovery<'_>) {
+        if !self.windowed {
+            return;
+        }
+        let flow = &self.recovery;
+        let first = flow.unacknowledged();
+        self.short_bytes = match recovery {
+            Recovery::GoBackN(_) => {
+                posted.short_bytes(flow.next(), self.full_bytes, |number| number >= first)
+            }
+            Recovery::SelectiveRepeat(repair) => {
+                let in_flight = |number| repair.is_in_flight(flow, number);
+                posted.short_bytes(flow.highest(), self.full_bytes, in_flight)
+            }
+        };
+    }
+
+    /// Packets have been acknowledged while messages in flight had short ones: the window may let more go.
+    pub fn recount_window(&mut self, posted: &Posted, mut recovery: Recovery<'_>) {
+        self.count_short(posted, &recovery);
+        self.open_window(&mut recovery);
+    }
+
     /// Loss recovery ends with the message being sent, if one is. Of selective repeat, that is the one which the next packet
     /// is of, new or sent again.
     pub fn turn_to_message(&mut self, posted: &mut Posted, mut recovery: Recovery<'_>) {
+        self.count_short(posted, &recovery);
         let is_selective = matches!(recovery, Recovery::SelectiveRepeat(_));
         if is_selective {
             posted.at = posted.place_of(self.recovery.next());

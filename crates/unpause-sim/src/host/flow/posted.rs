@@ -60,6 +60,17 @@ impl Posted {
         (self.acknowledged + place as u32, is_last)
     }
 
+    /// Payload that the last packets of messages lack of full frames of `full_bytes`: of those that are before packet `sent` and
+    /// `in_flight`.
+    pub fn short_bytes(&self, sent: u32, full_bytes: u16, in_flight: impl Fn(u32) -> bool) -> u32 {
+        self.messages
+            .iter()
+            .take_while(|message| message.end <= sent)
+            .filter(|message| message.last_bytes < full_bytes && in_flight(message.end - 1))
+            .map(|message| u32::from(full_bytes - message.last_bytes))
+            .sum()
+    }
+
     /// Forgets messages that have been acknowledged up to packet `number`; answers how many.
     pub fn forget(&mut self, number: u32) -> usize {
         let over = self

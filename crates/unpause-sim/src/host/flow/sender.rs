@@ -154,6 +154,9 @@ pub struct Sender {
     /// That of its host.
     #[show(skip)]
     pub window: Option<HostWindow>,
+    /// Payload that packets in flight lack of full ones, if it sends messages and a window limits it.
+    #[show(same)]
+    pub short_bytes: u32,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     #[show(time)]
     pub acknowledged_at: Time,
@@ -208,6 +211,7 @@ impl Sender {
             spaced_bytes: 0,
             spacing: Time::ZERO,
             window: HostWindow::new(spec, line_rate, plan),
+            short_bytes: 0,
             carries: match spec.transport {
                 Transport::Udp => Carries::Datagrams,
                 _ => Carries::Flow,

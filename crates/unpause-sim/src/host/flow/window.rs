@@ -37,13 +37,14 @@ impl HostWindow {
     /// The rate of a flow that sends one window of packets of `packet_bytes` in each round trip of an empty path.
     pub fn rate(&self, rate: Rate, packet_bytes: u64) -> Option<Rate> {
         let rtt = self.rtt.filter(|rtt| *rtt > Time::ZERO)?;
-        let bits = u128::from(8 * self.packets(rate) * packet_bytes);
+        let bits = u128::from(8 * self.packets(rate, 0) * packet_bytes);
         let bps = bits * 1_000_000_000_000 / u128::from(rtt.as_ps());
         Some(Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX)))
     }
 
-    /// Packets that may be in flight at `rate`: while less payload than the window is, another one goes.
-    pub fn packets(&self, rate: Rate) -> u64 {
+    /// Packets that may be in flight at `rate`: while less payload than the window is, another one goes. Those in flight lack
+    /// `short_bytes` of full ones.
+    pub fn packets(&self, rate: Rate, short_bytes: u64) -> u64 {
         let bytes = match self.line_rate {
             None => self.bytes,
             Some(line) => {
@@ -51,7 +52,7 @@ impl HostWindow {
                 (scaled / u128::from(line.as_bps().max(1))) as u64
             }
         };
-        bytes.max(1).div_ceil(self.payload_bytes)
+        (bytes.max(1).saturating_add(short_bytes)).div_ceil(self.payload_bytes)
     }
 }
 

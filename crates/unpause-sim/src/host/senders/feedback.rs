@@ -80,20 +80,10 @@ impl Senders {
         };
         match packet.kind {
             Kind::Nak => {
-                note(&mut self.delays, Hold::Nack);
                 // With lost ACKs a NAK may be what ends a round trip; with selective repeat it is an ACK, too.
                 let counts = window.plan.config.host.nic.times_naks() || self.selective.is_some();
-                let rtt = (counts && measures).then(rtt);
-                let recovery =
-                    selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
-                let tells = sender.tells;
-                let lost = sender.on_nak(now, feedback_of(packet), &info(rtt), recovery);
-                if lost && sender.is_connection() {
-                    self.rewind(slot);
-                }
-                if tells {
-                    return After::Messages { changes: true };
-                }
+                let info = info((counts && measures).then(rtt));
+                return self.on_nak(now, packet, &info, timeout);
             }
             Kind::TrimNak => return self.on_trim(now, packet, speed, window),
             Kind::Ack => {
@@ -101,11 +91,13 @@ impl Senders {
                 let rtt = (heard && measures).then(rtt);
                 let recovery =
                     selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
-                if heard {
+                let sender = if heard {
                     sender.on_ack(now, packet.seq, &info(rtt), recovery);
+                    self.recounted(slot)
                 } else {
                     sender.on_silent_ack(now, packet.seq, recovery);
-                }
+                    sender
+                };
                 if sender.tells || (sender.is_done() && sender.is_connection()) {
                     return After::Messages { changes: heard };
                 }
@@ -117,6 +109,25 @@ impl Senders {
                 self.delay_notification(now, packet, machine, window);
                 return After::Nothing;
             }
+        }
+        After::Change
+    }
+
+    /// A NAK says that packets are missing.
+    fn on_nak(&mut self, now: Time, packet: &Packet, info: &AckInfo<'_>, timeout: Time) -> After {
+        let slot = packet.slot;
+        note(&mut self.delays, Hold::Nack);
+        let recovery = selective::on_feedback(&mut self.selective, slot, timeout, (now, packet));
+        let sender = &mut self.flows[slot as usize];
+        let tells = sender.tells;
+        let lost = sender.on_nak(now, feedback_of(packet), info, recovery);
+        if lost && sender.is_connection() {
+            self.rewind(slot);
+        } else {
+            self.recounted(slot);
+        }
+        if tells {
+            return After::Messages { changes: true };
         }
         After::Change
     }

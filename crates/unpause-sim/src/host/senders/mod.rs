@@ -1,5 +1,6 @@
 //! The senders of a host's RoCE and UDP flows.
 
+mod connections;
 mod delays;
 mod feedback;
 mod finish;
@@ -14,11 +15,10 @@ use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::flow::delays::Delays;
 use super::flow::grants::most_credit;
-use super::flow::layout::Layout;
 use super::flow::no_repair;
 use super::flow::posted::Posted;
 use super::flow::retries::Retries;
-use super::flow::selective::{Recovery, Selective, if_selective, recovery};
+use super::flow::selective::{Selective, if_selective, recovery};
 use super::flow::sender::{Carries, Pace, Sender};
 use super::flow::sprayed::Sprayed;
 use super::machine::Machine;
@@ -383,70 +383,6 @@ impl Senders {
                 packet.bits |= ACK_REQUEST | MEASURE;
             }
         }
-    }
-
-    /// The flow in `slot` becomes a connection of a rank. If it `tells`, the rank learns of each acknowledgement.
-    pub fn open_connection(&mut self, slot: u32, tells: bool) {
-        let sender = &mut self.flows[slot as usize];
-        sender.open_for_messages(tells || self.selective.is_some());
-        self.posted.insert(sender.flow, Posted::default());
-    }
-
-    /// Posts a message over the connection in `slot`, which leaves by the NIC at hand.
-    pub fn post(&mut self, now: Time, slot: u32, layout: &Layout, machine: &mut Machine) {
-        // Messages of one instant take their places in the order in which they are posted.
-        machine.nics.wait_until(now);
-        let (sender, posted, recovery) = self.connection(slot);
-        sender.post(posted, layout, recovery);
-        self.after_change(now, slot, machine);
-        machine.nics.nic_mut().wake(now);
-    }
-
-    /// Packets of the connection in `slot` have been acknowledged. Answers how many messages that ends, and all messages of it.
-    pub fn note_acknowledged(&mut self, slot: u32) -> (usize, &mut Posted) {
-        let (sender, posted, recovery) = self.connection(slot);
-        (sender.note_acknowledged(posted, recovery), posted)
-    }
-
-    /// The only message of the connection in `slot` has been acknowledged: the flow is over. True if its sender is forgotten.
-    pub fn close_connection(
-        &mut self,
-        now: Time,
-        slot: u32,
-        machine: &mut Machine,
-        window: &mut Window<'_, '_>,
-    ) -> bool {
-        let sender = &mut self.flows[slot as usize];
-        self.posted.remove(&sender.flow);
-        sender.close();
-        self.end(now, slot, machine, window)
-    }
-
-    /// The last packet of a message has left, or a packet of selective repeat: the connection in `slot` continues with another
-    /// packet, perhaps of another message.
-    #[cold]
-    fn end_message(&mut self, slot: u32) {
-        let (sender, posted, recovery) = self.connection(slot);
-        posted.at += 1;
-        sender.turn_to_message(posted, recovery);
-    }
-
-    /// The connection in `slot` has gone back: the lost packet may be one of an earlier message.
-    #[cold]
-    fn rewind(&mut self, slot: u32) {
-        let (sender, posted, recovery) = self.connection(slot);
-        posted.forget(sender.recovery.unacknowledged());
-        posted.at = 0;
-        sender.turn_to_message(posted, recovery);
-    }
-
-    /// The sender of a connection, its messages, and its loss recovery, in which nothing times out here.
-    fn connection(&mut self, slot: u32) -> (&mut Sender, &mut Posted, Recovery<'_>) {
-        let sender = &mut self.flows[slot as usize];
-        let posted = self.posted.get_mut(&sender.flow);
-        let posted = posted.expect("it is a connection of a rank");
-        let recovery = recovery(&mut self.selective, slot, Time::NEVER);
-        (sender, posted, recovery)
     }
 
     /// True if packets of a sprayed flow leave by several NICs.
