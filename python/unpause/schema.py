@@ -61,23 +61,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ).items()
 }
 
-#: Tables that results of versions before do not have.
-LATER = (
-    "causes",
-    "victims",
-    "delays",
-    "losses",
-    "link_changes",
-    "storms",
-    "jobs",
-    "iterations",
-    "ranks",
-    "messages",
-    "critical",
-    "collectives",
-    "job_links",
-    "loads",
-)
+#: Tables that results of every version have.
+FIRST = ("runs", "flows", "ports", "pauses", "port_series", "flow_series", "packets")
 
 #: Columns of table `jobs` that a sweep's table has of each job: ``job.NAME.mean_ns``, ….
 OF_JOBS = ("mean_ns", "slowdown", "busbw_gbytes_s")

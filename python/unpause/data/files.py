@@ -58,7 +58,7 @@ class TableFiles(Mapping[str, pa.Table]):
         self._identities: dict[str, tuple[int, ...]] = {}
         for name in schema.TABLES:
             file = directory / f"{name}.parquet"
-            if name in schema.LATER and file.name not in digests and not file.is_file():
+            if name not in schema.FIRST and file.name not in digests and not file.is_file():
                 self._read[name] = schema.arrow_schema(name).empty_table()
                 self._rows[name] = 0
                 continue
@@ -111,7 +111,7 @@ class TableFiles(Mapping[str, pa.Table]):
         return self._rows[name]
 
     def is_there(self, name: str) -> bool:
-        """Whether the result has the table; those of versions before lack :data:`schema.LATER`."""
+        """Whether the result has the table; those of earlier versions may lack some."""
         return name in self._files
 
     def is_read(self, name: str) -> bool:

@@ -8,56 +8,6 @@ use crate::tables::{TABLES, Tables};
 use unpause_text::error::Error;
 
 impl Tables {
-    /// Tables in the order of [`TABLES`]; none if there are more or fewer.
-    pub fn from_list(tables: Vec<RecordBatch>) -> Option<Self> {
-        let [
-            runs,
-            flows,
-            loads,
-            ports,
-            pauses,
-            port_series,
-            flow_series,
-            packets,
-            causes,
-            victims,
-            delays,
-            losses,
-            link_changes,
-            storms,
-            jobs,
-            iterations,
-            ranks,
-            messages,
-            critical,
-            collectives,
-            job_links,
-        ] = tables.try_into().ok()?;
-        Some(Self {
-            runs,
-            flows,
-            loads,
-            ports,
-            pauses,
-            port_series,
-            flow_series,
-            packets,
-            causes,
-            victims,
-            delays,
-            losses,
-            link_changes,
-            storms,
-            jobs,
-            iterations,
-            ranks,
-            messages,
-            critical,
-            collectives,
-            job_links,
-        })
-    }
-
     /// The rows of several, one after the other. Those of one are not copied, and parts of a table go when it is
     /// joined.
     pub fn joined(parts: Vec<Self>) -> Result<Self, Error> {

@@ -30,52 +30,101 @@ use crate::run::measured::Measured;
 use crate::run::offered::offered;
 use builder::Builder;
 
-/// The tables of a result.
-#[derive(Clone, Debug)]
-pub struct Tables {
-    /// One row for each run: totals.
-    pub runs: RecordBatch,
-    /// One row for each flow.
-    pub flows: RecordBatch,
-    /// One row for each entry of traffic with a `load`.
-    pub loads: RecordBatch,
-    /// One row for each (egress port, priority) that carried anything.
-    pub ports: RecordBatch,
-    /// One row for each PAUSE of an egress.
-    pub pauses: RecordBatch,
-    /// Samples of the ports in `[probes]`.
-    pub port_series: RecordBatch,
-    /// Samples of the flows with `record = true`.
-    pub flow_series: RecordBatch,
-    /// Packets that left by the ports in `probes.packets`.
-    pub packets: RecordBatch,
-    /// The holders of the bytes at each PAUSE, with `probes.causes`.
-    pub causes: RecordBatch,
-    /// Flows that waited for what others had filled, with the same.
-    pub victims: RecordBatch,
-    /// Where the time of completed flows went, with the same.
-    pub delays: RecordBatch,
-    /// Packets lost to links that were down and to routes that led nowhere.
-    pub losses: RecordBatch,
-    /// One row for each change of a link in one direction, and of routes.
-    pub link_changes: RecordBatch,
-    /// One row for each storm that a PFC watchdog found.
-    pub storms: RecordBatch,
-    /// One row for each job: how long its iterations took.
-    pub jobs: RecordBatch,
-    /// One row for each iteration of a job.
-    pub iterations: RecordBatch,
-    /// One row for each rank of each iteration.
-    pub ranks: RecordBatch,
-    /// One row for each message of a job.
-    pub messages: RecordBatch,
-    /// One row for each segment of the critical path of each iteration.
-    pub critical: RecordBatch,
-    /// One row for each collective operation of a group.
-    pub collectives: RecordBatch,
-    /// One row for each link and direction that a job has used.
-    pub job_links: RecordBatch,
+/// Declares the tables of a result: the name of each, and what makes it of the runs.
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident = $rows:expr,)*) => {
+        /// The tables of a result.
+        #[derive(Clone, Debug)]
+        pub struct Tables {
+            /// One row for each run: totals.
+            pub runs: RecordBatch,
+            $($(#[$doc])* pub $name: RecordBatch,)*
+        }
+
+        /// Names of the tables.
+        pub const TABLES: [&str; 1 + [$(stringify!($name)),*].len()] =
+            ["runs", $(stringify!($name)),*];
+
+        impl Tables {
+            /// The tables of `measured`, with a column for each of `sweep_columns`.
+            pub fn new(sweep_columns: &[String], measured: &[Measured]) -> Self {
+                Self {
+                    runs: runs(sweep_columns, measured),
+                    $($name: $rows(measured),)*
+                }
+            }
+
+            /// Tables in the order of [`TABLES`]; none if there are more or fewer.
+            pub fn from_list(tables: Vec<RecordBatch>) -> Option<Self> {
+                let [runs, $($name),*] = tables.try_into().ok()?;
+                Some(Self { runs, $($name),* })
+            }
+
+            /// The table of this name.
+            pub fn get(&self, name: &str) -> Option<&RecordBatch> {
+                match name {
+                    "runs" => Some(&self.runs),
+                    $(stringify!($name) => Some(&self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
 }
+
+tables! {
+    /// One row for each flow.
+    flows = flows,
+    /// One row for each entry of traffic with a `load`.
+    loads = loads,
+    /// One row for each (egress port, priority) that carried anything.
+    ports = ports,
+    /// One row for each PAUSE of an egress.
+    pauses = pauses,
+    /// Samples of the ports in `[probes]`.
+    port_series = port_series,
+    /// Samples of the flows with `record = true`.
+    flow_series = flow_series,
+    /// Packets that left by the ports in `probes.packets`.
+    packets = packets::packets,
+    /// The holders of the bytes at each PAUSE, with `probes.causes`.
+    causes = causes::causes,
+    /// Flows that waited for what others had filled, with the same.
+    victims = causes::victims,
+    /// Where the time of completed flows went, with the same.
+    delays = delays::delays,
+    /// Packets lost to links that were down and to routes that led nowhere.
+    losses = links::losses,
+    /// One row for each change of a link in one direction, and of routes.
+    link_changes = links::link_changes,
+    /// One row for each storm that a PFC watchdog found.
+    storms = storms,
+    /// One row for each job: how long its iterations took.
+    jobs = jobs::jobs,
+    /// One row for each iteration of a job.
+    iterations = jobs::iterations,
+    /// One row for each rank of each iteration.
+    ranks = jobs::ranks,
+    /// One row for each message of a job.
+    messages = jobs::messages,
+    /// One row for each segment of the critical path of each iteration.
+    critical = jobs::critical,
+    /// One row for each collective operation of a group.
+    collectives = collectives::collectives,
+    /// One row for each link and direction that a job has used.
+    job_links = collectives::job_links,
+}
+
+/// Tables that results of every version have.
+pub const FIRST_TABLES: [&str; 7] = [
+    "runs",
+    "flows",
+    "ports",
+    "pauses",
+    "port_series",
+    "flow_series",
+    "packets",
+];
 
 /// The columns alone, without a row.
 impl Default for Tables {
@@ -84,60 +133,7 @@ impl Default for Tables {
     }
 }
 
-/// Names of the tables.
-pub const TABLES: [&str; 21] = [
-    "runs",
-    "flows",
-    "loads",
-    "ports",
-    "pauses",
-    "port_series",
-    "flow_series",
-    "packets",
-    "causes",
-    "victims",
-    "delays",
-    "losses",
-    "link_changes",
-    "storms",
-    "jobs",
-    "iterations",
-    "ranks",
-    "messages",
-    "critical",
-    "collectives",
-    "job_links",
-];
-
 impl Tables {
-    /// The table of this name.
-    pub fn get(&self, name: &str) -> Option<&RecordBatch> {
-        match name {
-            "runs" => Some(&self.runs),
-            "flows" => Some(&self.flows),
-            "loads" => Some(&self.loads),
-            "ports" => Some(&self.ports),
-            "pauses" => Some(&self.pauses),
-            "port_series" => Some(&self.port_series),
-            "flow_series" => Some(&self.flow_series),
-            "packets" => Some(&self.packets),
-            "causes" => Some(&self.causes),
-            "victims" => Some(&self.victims),
-            "delays" => Some(&self.delays),
-            "losses" => Some(&self.losses),
-            "link_changes" => Some(&self.link_changes),
-            "storms" => Some(&self.storms),
-            "jobs" => Some(&self.jobs),
-            "iterations" => Some(&self.iterations),
-            "ranks" => Some(&self.ranks),
-            "messages" => Some(&self.messages),
-            "critical" => Some(&self.critical),
-            "collectives" => Some(&self.collectives),
-            "job_links" => Some(&self.job_links),
-            _ => None,
-        }
-    }
-
     /// Every table with its name, in the order of [`TABLES`].
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &RecordBatch)> {
         TABLES
@@ -164,54 +160,17 @@ impl Tables {
         let messages = table(jobs::messages, |r| r.messages = Vec::new());
         let measured = std::slice::from_ref(measured);
         Self {
-            runs: runs(sweep_columns, measured),
-            flows: flows(measured),
-            loads: loads(measured),
-            ports: ports(measured),
-            pauses,
-            port_series,
-            flow_series,
             packets,
             causes,
+            port_series,
+            flow_series,
+            pauses,
             victims,
             delays,
-            losses: links::losses(measured),
-            link_changes: links::link_changes(measured),
-            storms: storms(measured),
             jobs,
-            iterations: jobs::iterations(measured),
-            ranks: jobs::ranks(measured),
-            messages,
             critical,
-            collectives: collectives::collectives(measured),
-            job_links: collectives::job_links(measured),
-        }
-    }
-
-    /// The tables of `measured`, with a column for each of `sweep_columns`.
-    pub fn new(sweep_columns: &[String], measured: &[Measured]) -> Self {
-        Self {
-            runs: runs(sweep_columns, measured),
-            flows: flows(measured),
-            loads: loads(measured),
-            ports: ports(measured),
-            pauses: pauses(measured),
-            port_series: port_series(measured),
-            flow_series: flow_series(measured),
-            packets: packets::packets(measured),
-            causes: causes::causes(measured),
-            victims: causes::victims(measured),
-            delays: delays::delays(measured),
-            losses: links::losses(measured),
-            link_changes: links::link_changes(measured),
-            storms: storms(measured),
-            jobs: jobs::jobs(measured),
-            iterations: jobs::iterations(measured),
-            ranks: jobs::ranks(measured),
-            messages: jobs::messages(measured),
-            critical: jobs::critical(measured),
-            collectives: collectives::collectives(measured),
-            job_links: collectives::job_links(measured),
+            messages,
+            ..Self::new(sweep_columns, measured)
         }
     }
 }

@@ -38,7 +38,7 @@ use crate::tables::files::encode;
 #[cfg(feature = "parquet")]
 use crate::tables::files::{decode, rows};
 #[cfg(feature = "parquet")]
-use crate::tables::{Tables, rules::Runs, series};
+use crate::tables::{FIRST_TABLES, Tables, rules::Runs, series};
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 #[cfg(feature = "parquet")]
@@ -53,25 +53,6 @@ const REPORT_FILES: &str = "report.json";
 /// Tables with a row for each sample or packet.
 #[cfg(feature = "parquet")]
 const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
-
-/// Tables that results of versions before do not have.
-#[cfg(feature = "parquet")]
-const LATER: [&str; 14] = [
-    "causes",
-    "victims",
-    "delays",
-    "losses",
-    "link_changes",
-    "storms",
-    "jobs",
-    "iterations",
-    "ranks",
-    "messages",
-    "critical",
-    "collectives",
-    "job_links",
-    "loads",
-];
 
 /// How to write a result.
 #[derive(Default)]
@@ -306,7 +287,8 @@ impl Saved {
         for (name, sound) in sound.all() {
             let file = format!("{name}.parquet");
             let digest = manifest.files.get(&file).map(String::as_str);
-            if LATER.contains(&name) && digest.is_none() && !directory.join(&file).exists() {
+            let is_later = !FIRST_TABLES.contains(&name);
+            if is_later && digest.is_none() && !directory.join(&file).exists() {
                 tables.push(sound.clone());
                 continue;
             }
