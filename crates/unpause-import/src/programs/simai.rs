@@ -220,6 +220,7 @@ impl Training {
             bytes: of.bytes,
             channels: self.of.channels,
             slices: 1,
+            pxn: false,
         };
         let partners = match of.exchange {
             Exchange::AllToAll => size - 1,

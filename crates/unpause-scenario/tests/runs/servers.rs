@@ -68,6 +68,79 @@ fn rings_over_servers_are_the_same_on_any_number_of_threads() {
     }
 }
 
+/// The closed form: a NIC sends (M - 1)/M of what a rank has, which takes as long as a message of that size, with headers and
+/// ACKs; nccl-tests' bus bandwidth follows from that. NVLink is three times as fast as a NIC, so that relays have their data in time.
+#[test]
+fn exchanges_take_what_leaves_a_server_over_its_nics() {
+    for servers in [2, 4] {
+        // Non-blocking without relays, too: all GPUs on one leaf.
+        let shared = format!("leaves = \"shared\"\nservers_per_leaf = {servers}");
+        for (pxn, leaves) in [(true, "spines = 4"), (false, &shared)] {
+            let (ranks, block) = (4 * servers, 1_000_000);
+            let exchange = format!(
+                "collective = \"all-to-all\"\nsize = \"{}B\"\npxn = {pxn}",
+                ranks * block
+            );
+            let text = on_rails(servers, "", &exchange).replace("spines = 4", leaves);
+            let tables = run_on(&text, 1).tables;
+            let sent = f64::from(4 * (servers - 1) * block);
+            // Frames of 4,174 B for 4,096, at 12.5 B/ns; then two wires and a frame more.
+            let expected = sent * 4174.0 / 4096.0 / 12.5 + 1_000.0 + 334.0;
+            let takes = first(&tables.jobs, "mean_ns");
+            assert!(
+                (1.0..1.01).contains(&(takes / expected)),
+                "{servers} servers, {pxn}: {takes}, expected {expected}"
+            );
+            let n = f64::from(ranks);
+            let bus = n * f64::from(block) / takes * (n - 1.0) / n;
+            assert!((first(&tables.jobs, "busbw_gbytes_s") / bus - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+/// Over leaves by rail, what a rank has for other rails crosses spines, unless a relay is on the receiver's rail.
+#[test]
+fn relays_keep_messages_on_their_rails() {
+    let of = |collective: &str, pxn: bool| {
+        let job = format!("{collective}\npxn = {pxn}");
+        spine_bytes(&run_on(&on_rails(3, "", &job), 1).tables.ports)
+    };
+    for collective in [
+        "collective = \"all-to-all\"\nsize = \"1MB\"\nchannels = 3",
+        "collective = \"all-to-all\"\nalgorithm = \"pairwise\"\nsize = \"300KB\"",
+        "collective = \"send-receive\"\nsize = \"200KB\"",
+    ] {
+        assert_eq!(of(collective, true), 0, "{collective}");
+        assert!(of(collective, false) > 0, "{collective}");
+    }
+}
+
+#[test]
+fn exchanges_over_relays_are_the_same_on_any_number_of_threads() {
+    let job =
+        "collective = \"all-to-all\"\nsize = \"1MB\"\nchannels = 2\niterations = 2\npxn = true";
+    let text = on_rails(3, "", job);
+    let of = |threads| csv(&run_on(&text, threads), "collectives");
+    let one = of(1);
+    for threads in [2, 3, 7] {
+        assert_eq!(of(threads), one, "{threads} threads");
+    }
+}
+
+/// Bytes that spines have sent.
+fn spine_bytes(ports: &RecordBatch) -> u64 {
+    let nodes = ports
+        .column_by_name("node")
+        .expect("there is such a column");
+    let nodes = nodes.as_string::<i32>().iter();
+    let sent = ports
+        .column_by_name("tx_bytes")
+        .expect("there is such a column");
+    let of_spine = nodes.zip(sent.as_primitive::<UInt64Type>().values());
+    let of_spine = of_spine.filter(|(node, _)| node.is_some_and(|it| it.starts_with("spine")));
+    of_spine.map(|(_, bytes)| bytes).sum()
+}
+
 /// Seven GPUs of a server send 16 MB each to the eighth, at 450 GB/s.
 fn nvlink_incast(more: &str) -> String {
     let row = |rank: u32| {

@@ -50,8 +50,8 @@ impl Fabric {
         self.nvswitches.binary_search(&node).is_ok()
     }
 
-    /// The servers of hosts: the first NVSwitch that each has a link to.
-    pub fn servers(&self) -> BTreeMap<NodeId, NodeId> {
+    /// The servers of hosts, the first NVSwitch that each has a link to, and their numbers there.
+    pub fn seats(&self) -> BTreeMap<NodeId, (NodeId, u32)> {
         let mut found = BTreeMap::new();
         for link in &self.links {
             for (host, nvswitch) in [(link.a, link.b), (link.b, link.a)] {
@@ -60,7 +60,13 @@ impl Fabric {
                 }
             }
         }
-        found
+        let mut before: BTreeMap<NodeId, u32> = BTreeMap::new();
+        let seat = |(host, server)| {
+            let count = before.entry(server).or_default();
+            *count += 1;
+            (host, (server, *count - 1))
+        };
+        found.into_iter().map(seat).collect()
     }
 }
 

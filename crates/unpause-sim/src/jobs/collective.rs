@@ -16,7 +16,7 @@
 use super::group::Group;
 use super::pipeline::{Order, Pipeline};
 use super::step::{Part, Step};
-use super::{exchanges, reductions, trees};
+use super::{exchanges, reductions, relays, trees};
 
 /// A collective operation of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +32,8 @@ pub struct Collective {
     pub channels: u32,
     /// Parts of a message that are sent on their own.
     pub slices: u32,
+    /// Messages to other servers go by NVLink to the GPU on the receiver's rail first: only of exchanges, and without slices.
+    pub pxn: bool,
 }
 
 /// The operation that a collective performs.
@@ -138,6 +140,7 @@ impl Collective {
         if n < 2 {
             return 0;
         }
+        let of_exchange = if self.pxn { relays::STEPS } else { 1 };
         match (&self.operation, self.algorithm) {
             (O::AllReduce, A::Ring) => 2 * (n - 1),
             (O::AllReduce, A::HalvingDoubling) => reductions::halving_doubling_steps(n),
@@ -145,7 +148,8 @@ impl Collective {
             (O::AllReduce, A::DoubleBinaryTree) => 3,
             (O::AllReduce, _) => 2,
             (O::AllGather | O::ReduceScatter, A::Ring) => n - 1,
-            (O::AllToAll | O::AllToAllV(_), A::Pairwise) => n - 1,
+            (O::AllToAll | O::AllToAllV(_), A::Pairwise) => (n - 1) * of_exchange,
+            (O::AllToAll | O::AllToAllV(_) | O::SendReceive, _) => of_exchange,
             (O::Broadcast { .. }, _) => 2,
             (O::Pipeline(it), _) => it.steps(),
             _ => 1,
@@ -154,8 +158,24 @@ impl Collective {
 
     /// Writes into `to` step `step` of the rank at place `me` of a group, over channel `channel`.
     pub fn step(&self, (me, group): (u32, &Group), channel: u32, step: u32, to: &mut Step) {
-        use {Algorithm as A, Operation as O};
         to.clear();
+        if !self.pxn {
+            self.step_of_algorithm((me, group), channel, step, to);
+        } else if group.shares_servers() {
+            self.relayed((me, group), channel, step, to);
+        } else if step.is_multiple_of(relays::STEPS) {
+            self.step_of_algorithm((me, group), channel, step / relays::STEPS, to);
+        }
+    }
+
+    fn step_of_algorithm(
+        &self,
+        (me, group): (u32, &Group),
+        channel: u32,
+        step: u32,
+        to: &mut Step,
+    ) {
+        use {Algorithm as A, Operation as O};
         let n = group.count();
         match (&self.operation, self.algorithm) {
             (O::AllReduce | O::ReduceScatter | O::AllGather | O::Broadcast { .. }, A::Ring) => {
@@ -187,6 +207,24 @@ impl Collective {
         }
     }
 
+    /// A step of an exchange over relays.
+    fn relayed(&self, (me, group): (u32, &Group), channel: u32, step: u32, to: &mut Step) {
+        let n = group.count();
+        let peers = match (&self.operation, self.algorithm) {
+            (Operation::SendReceive, _) => relays::Peers::After(1),
+            (_, Algorithm::Pairwise) => relays::Peers::After(step / relays::STEPS + 1),
+            _ => relays::Peers::All,
+        };
+        let block = |to: u32| to % self.blocks(n);
+        let exchange = relays::Exchange {
+            group,
+            peers,
+            bytes: &|from, to| self.of_blocks((from, to, n), channel, (block(to), 1)),
+        };
+        exchange.step(me, step % relays::STEPS, to);
+        to.acknowledged = self.algorithm == Algorithm::Pairwise;
+    }
+
     /// A step around the ring of a channel. Positions there are not places in the group.
     fn around(&self, (me, group): (u32, &Group), channel: u32, step: u32, to: &mut Step) {
         let at = (group.position(channel, me), group.count());
@@ -214,13 +252,25 @@ impl Collective {
         (channel, slice): (u32, u32),
         part: &Part,
     ) -> u64 {
-        let of_channel = match &self.operation {
+        let message = part
+            .bytes
+            .unwrap_or_else(|| self.of_blocks((from, to, n), channel, (part.first, part.count)));
+        share(message, self.slices, slice)
+    }
+
+    /// Bytes of a channel in some blocks, the first and their number, from one to another.
+    fn of_blocks(
+        &self,
+        (from, to, n): (u32, u32, u32),
+        channel: u32,
+        (first, count): (u32, u32),
+    ) -> u64 {
+        let all = match &self.operation {
             Operation::AllToAllV(matrix) => matrix[(from * n + to) as usize],
             _ => self.bytes,
         };
-        let of_channel = share(of_channel, self.lanes_of_channels(), channel);
-        let message = shares(of_channel, self.blocks(n), part.first, part.count);
-        share(message, self.slices, slice)
+        let of_channel = share(all, self.lanes_of_channels(), channel);
+        shares(of_channel, self.blocks(n), first, count)
     }
 
     /// The last step of a lane of `channel`, in a group of `n`, up to which all steps from `step` on are alike at every rank: same
@@ -273,11 +323,22 @@ impl Collective {
         }
     }
 
+    /// True if its messages may go over relays: ranks send to each other what no third one changes.
+    pub fn may_relay(&self) -> bool {
+        use Operation as O;
+        matches!(
+            self.operation,
+            O::AllToAll | O::AllToAllV(_) | O::SendReceive
+        )
+    }
+
     /// True if slices of a message follow one another through the steps in order, over each connection: what comes over it
     /// is known before it comes.
     pub fn keeps_slices_in_order(&self) -> bool {
         use {Algorithm as A, Operation as O};
         match (&self.operation, self.algorithm) {
+            // A slice without bytes for relays would not wait for those before it.
+            _ if self.pxn => false,
             (O::Broadcast { .. } | O::SendReceive, _) => true,
             (_, A::Ring | A::DoubleBinaryTree) => true,
             (O::AllReduce, _) => false,

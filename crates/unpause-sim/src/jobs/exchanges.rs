@@ -9,6 +9,7 @@ fn block(peer: u32, first: u32, reduces: bool) -> Part {
         first,
         count: 1,
         reduces,
+        bytes: None,
     }
 }
 

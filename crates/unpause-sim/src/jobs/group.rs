@@ -7,6 +7,7 @@
 //!
 //! NCCL 2.30: `graph/trees.cc`, and `graph/connect.cc`, where odd nodes exchange rings so that these stay on their rails.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 
 /// Ranks that take part in an operation together, in order. Their *places* are numbered from 0.
@@ -26,6 +27,10 @@ struct Servers {
     seats: Vec<(u32, u32)>,
     /// How many places the servers before each have.
     before: Vec<u32>,
+    /// The places on each rail, in order.
+    rails: BTreeMap<u32, Vec<u32>>,
+    /// By place: its rail.
+    rail_of: Vec<u32>,
 }
 
 impl Deref for Group {
@@ -47,11 +52,17 @@ impl FromIterator<u32> for Group {
 }
 
 impl Group {
-    /// Seats its ranks on the servers that `server_of` names.
-    pub fn sit<S: PartialEq>(&mut self, server_of: impl Fn(u32) -> Option<S>) {
+    /// Seats its ranks on the servers and rails that `seat_of` names: a rail is the number of a GPU in its server.
+    pub fn sit<S: PartialEq>(&mut self, seat_of: impl Fn(u32) -> Option<(S, u32)>) {
         let mut names: Vec<(Option<S>, Vec<u32>)> = Vec::new();
+        let mut rails: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut rail_of = Vec::new();
         for (rank, place) in self.ranks.iter().zip(0..) {
-            let name = server_of(*rank);
+            let (name, rail) = seat_of(*rank).unzip();
+            // A host without server has a rail of its own.
+            let rail = rail.unwrap_or(u32::MAX - place);
+            rails.entry(rail).or_default().push(place);
+            rail_of.push(rail);
             let known = names
                 .iter_mut()
                 .find(|(it, _)| name.is_some() && *it == name);
@@ -76,6 +87,8 @@ impl Group {
                 places,
                 seats,
                 before,
+                rails,
+                rail_of,
             }
         });
     }
@@ -141,6 +154,68 @@ impl Group {
     }
 }
 
+/// Where messages go over relays.
+impl Group {
+    /// True if two of its ranks sit on one server.
+    pub fn shares_servers(&self) -> bool {
+        self.servers.is_some()
+    }
+
+    /// The other places of a server, from the next on.
+    pub(super) fn server_mates(&self, me: u32) -> impl Iterator<Item = u32> {
+        let servers = self.servers.as_ref();
+        let own = servers.map(|it| &it.places[it.seats[me as usize].0 as usize][..]);
+        after(me, own.unwrap_or_default())
+    }
+
+    /// True if two places are on one server.
+    pub(super) fn is_inside(&self, one: u32, other: u32) -> bool {
+        let server = |place| self.link(0, place).0;
+        server(one) == server(other)
+    }
+
+    /// The places of each server but one's own.
+    pub(super) fn other_servers(&self, me: u32) -> impl Iterator<Item = &[u32]> {
+        let servers = self.servers.iter().flat_map(|it| &it.places);
+        let others = servers.filter(move |it| !self.is_inside(me, it[0]));
+        others.map(Vec::as_slice)
+    }
+
+    /// The places of each rail, in order.
+    pub(super) fn rails(&self) -> impl Iterator<Item = &[u32]> {
+        let rails = self.servers.iter().flat_map(|it| it.rails.values());
+        rails.map(Vec::as_slice)
+    }
+
+    /// The places of other servers on the rail of this one, from the next on.
+    pub(super) fn rail_mates(&self, me: u32) -> impl Iterator<Item = u32> {
+        let servers = self.servers.as_ref();
+        let own = servers.map(|it| &it.rails[&it.rail_of[me as usize]][..]);
+        after(me, own.unwrap_or_default()).filter(move |it| !self.is_inside(me, *it))
+    }
+
+    /// The place by way of which a message goes that leaves its server: on that server, the place on the receiver's rail.
+    /// `None` if the sender is on that rail itself, or nobody is.
+    pub(super) fn relay(&self, from: u32, to: u32) -> Option<u32> {
+        let it = self.servers.as_ref()?;
+        let (server, _) = it.seats[from as usize];
+        if server == it.seats[to as usize].0 {
+            return None;
+        }
+        let rail = it.rail_of[to as usize];
+        let mut own = it.places[server as usize].iter().copied();
+        let relay = own.find(|place| it.rail_of[*place as usize] == rail);
+        relay.filter(|relay| *relay != from)
+    }
+}
+
+/// All of these but one, from the next on.
+pub(super) fn after(me: u32, all: &[u32]) -> impl Iterator<Item = u32> {
+    let at = all.partition_point(|it| *it <= me);
+    let in_turn = all[at..].iter().chain(&all[..at]).copied();
+    in_turn.filter(move |it| *it != me)
+}
+
 /// A position in a server of this size: from the end in every second server.
 fn turned(server: u32, position: u32, size: u32) -> u32 {
     if server.is_multiple_of(2) {
@@ -158,7 +233,8 @@ pub fn seated(sizes: &[u32]) -> Group {
         .flat_map(|(size, server)| std::iter::repeat_n(server, *size as usize))
         .collect();
     let mut group = Group::from_iter(0..of.len() as u32);
-    group.sit(|rank| Some(of[rank as usize]));
+    let first = |server: u32| sizes[..server as usize].iter().sum::<u32>();
+    group.sit(|rank| Some((of[rank as usize], rank - first(of[rank as usize]))));
     group
 }
 

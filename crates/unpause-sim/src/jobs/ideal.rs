@@ -268,6 +268,7 @@ mod tests {
             bytes,
             channels: 1,
             slices: 1,
+            pxn: false,
         }
     }
 
@@ -293,6 +294,7 @@ mod tests {
         for (n, block, slices) in [(4, 8_000, 4), (8, 8_000, 2), (8, 800, 8), (5, 64_000, 16)] {
             let sliced = Collective {
                 slices,
+                pxn: false,
                 ..collective(Operation::AllReduce, Algorithm::Ring, n * block)
             };
             let (steps, k) = (2 * (n - 1), u64::from(slices));

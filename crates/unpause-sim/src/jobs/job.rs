@@ -103,14 +103,14 @@ impl Job {
     /// Moves its ranks to these hosts: groups know the servers there.
     pub fn sit_at(&mut self, hosts: Vec<NodeId>, fabric: &Fabric) {
         self.hosts = hosts;
-        let servers = fabric.servers();
+        let seats = fabric.seats();
         let exchanges = self
             .phases
             .iter_mut()
             .filter_map(|it| it.collective.as_mut());
         for group in exchanges.flat_map(|it| &mut it.groups) {
             let hosts = &self.hosts;
-            group.sit(|rank| servers.get(&hosts[rank as usize]).copied());
+            group.sit(|rank| seats.get(&hosts[rank as usize]).copied());
         }
     }
 

@@ -25,6 +25,7 @@ mod pipeline;
 pub mod program;
 mod records;
 mod reductions;
+mod relays;
 pub mod step;
 #[cfg(test)]
 mod tests;

@@ -86,6 +86,7 @@ impl Pipeline {
             first: 0,
             count: 1,
             reduces: false,
+            bytes: None,
         };
         // The rank of the stage before and after, if there is one.
         let before = |chunk: u32| match me {

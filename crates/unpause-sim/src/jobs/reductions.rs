@@ -14,12 +14,14 @@ fn around((me, n): (u32, u32), own: u32, reduces: bool, to: &mut Step) {
         first: own,
         count: 1,
         reduces,
+        bytes: None,
     });
     to.receives.push(Part {
         peer: before(me, 1, n),
         first: before(own, 1, n),
         count: 1,
         reduces,
+        bytes: None,
     });
 }
 
@@ -63,6 +65,7 @@ pub fn halving_doubling((me, n): (u32, u32), step: u32, to: &mut Step) {
         first: 0,
         count: p,
         reduces,
+        bytes: None,
     };
     let steps = halving_doubling_steps(n);
     let Some(inner) = step.checked_sub(u32::from(pairs > 0)) else {
@@ -102,6 +105,7 @@ pub fn halving_doubling((me, n): (u32, u32), step: u32, to: &mut Step) {
         first: owner & !(distance - 1),
         count: distance,
         reduces,
+        bytes: None,
     };
     let (sent, received) = if reduces {
         (partner, at)

@@ -13,6 +13,8 @@ pub struct Part {
     pub count: u32,
     /// The receiver adds it to what it has.
     pub reduces: bool,
+    /// Its bytes, where it carries parts of blocks of several ranks: there are no slices then.
+    pub bytes: Option<u64>,
 }
 
 /// A rank's sends and receives in a step.

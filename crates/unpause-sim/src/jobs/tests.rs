@@ -27,6 +27,7 @@ fn collective(operation: Operation, algorithm: Algorithm, bytes: u64) -> Collect
         bytes,
         channels: 1,
         slices: 1,
+        pxn: false,
     }
 }
 

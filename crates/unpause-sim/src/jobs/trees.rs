@@ -78,6 +78,7 @@ pub fn all_reduce(rank: (u32, &Group), tree: (u32, u32), step: u32, to: &mut Ste
         first: 0,
         count: 1,
         reduces,
+        bytes: None,
     };
     let children = children.into_iter();
     match step {

@@ -79,6 +79,8 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
     for exchange in job.phases.iter().filter_map(|it| it.collective.as_ref()) {
         let it = &exchange.collective;
         let largest = match &it.operation {
+            // A relay may carry all that a rank sends, or receives.
+            Operation::AllToAllV(matrix) if it.pxn => matrix.iter().sum(),
             Operation::AllToAllV(matrix) => matrix.iter().copied().max().unwrap_or(0),
             _ => it.bytes,
         };
@@ -137,6 +139,9 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
     };
     check_groups(exchange, ranks)?;
     let it = &exchange.collective;
+    if it.pxn && !it.may_relay() {
+        return Err("only exchanges go over relays".into());
+    }
     if it.channels == 0 || it.slices == 0 {
         return Err("there is at least one channel, and one slice".into());
     }

@@ -20,6 +20,7 @@ pub fn job(ranks: u32, operation: Operation, algorithm: Algorithm, bytes: u64) -
         bytes,
         channels: 1,
         slices: 1,
+        pxn: false,
     };
     Job {
         entry: 0,
@@ -324,6 +325,7 @@ pub fn training(ranks: u32) -> Job {
         bytes: 300_001,
         channels,
         slices,
+        pxn: false,
     };
     let phases = vec![
         phase(

@@ -23,6 +23,7 @@ mod programs;
 mod recovery;
 mod retry;
 mod scheme;
+mod servers;
 mod sketch;
 mod slow_receiver;
 mod switch;
@@ -99,6 +100,7 @@ pub fn generate(seed: u64) -> Case {
     pipelines::pipelines(&mut sketch, &mut Dice::new(!seed ^ 0x7069_7065));
     nic_names::nic_names(&mut sketch, &mut Dice::new(!seed ^ 0x6e69_6321));
     headrooms::headrooms(&mut sketch, &mut Dice::new(!seed ^ 0x6865_6164));
+    servers::servers(&mut sketch, &mut Dice::new(!seed ^ 0x7365_7276));
     host::without_idle(&mut sketch.document, &sketch.schemes);
     sketch.into_case(seed)
 }

@@ -172,6 +172,7 @@ impl<'a> Builder<'a> {
             bytes,
             channels,
             slices: 1,
+            pxn: false,
         })
     }
 

@@ -219,4 +219,7 @@ pub(crate) struct Work {
     /// parts of each message, which follow one another through the steps
     #[key(default = 1)]
     pub(crate) slices: WithDefault<u32>,
+    /// messages to other servers go by NVLink to the GPU on the receiver's rail first, see below
+    #[key(idle = ("only \"all-to-all\", \"all-to-all-v\" and \"send-receive\" have it", "remove it"))]
+    pub(crate) pxn: WithDefault<bool>,
 }

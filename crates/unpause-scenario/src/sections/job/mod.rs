@@ -98,6 +98,8 @@ fn job(
                 parallel: &keys.parallel,
                 per_server: &keys.per_server,
                 reduce_rate: reduce_rate(keys)?,
+                hosts: &hosts,
+                seats: &context.topology.fabric.seats(),
                 place: written.place.clone(),
             };
             all_phases(&written, &of)?
@@ -311,11 +313,12 @@ fn messages_of(phases: &[Phase]) -> u64 {
             let it = &exchange.collective;
             let of_group = |group: &Ranks| {
                 let n = group.len() as u64;
-                let in_step = match it.algorithm {
-                    unpause_sim::jobs::Algorithm::Direct => n - 1,
-                    _ => 1,
+                let sent = match it.algorithm {
+                    unpause_sim::jobs::Algorithm::Direct if it.pxn => n - 1,
+                    unpause_sim::jobs::Algorithm::Direct => u64::from(it.steps(n as u32)) * (n - 1),
+                    _ => it.steps(n as u32).into(),
                 };
-                n * u64::from(it.steps(n as u32)) * in_step * u64::from(it.lanes())
+                n * sent * u64::from(it.lanes())
             };
             exchange.groups.iter().map(of_group).sum::<u64>()
         })

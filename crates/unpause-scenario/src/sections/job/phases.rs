@@ -1,9 +1,11 @@
 //! The phases of an iteration, from the keys of a job or its steps.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use unpause_text::error::{Checked, Problem};
 
 use unpause_protocols::units::{Fraction, Rate, Time};
+use unpause_sim::config::NodeId;
 use unpause_sim::jobs::{self, Collective, Exchange, Phase};
 
 use super::keys::{Algorithm, Group, Operation, Parallel, Work};
@@ -17,6 +19,10 @@ pub(super) struct OfJob<'a> {
     pub parallel: &'a Written<Parallel>,
     pub per_server: &'a WithDefault<u32>,
     pub reduce_rate: Option<Rate>,
+    /// The host of each rank.
+    pub hosts: &'a [NodeId],
+    /// As [`Fabric::seats`](unpause_sim::config::Fabric::seats) says.
+    pub seats: &'a BTreeMap<NodeId, (NodeId, u32)>,
     /// Where the job stands.
     pub place: Range<usize>,
 }
@@ -55,17 +61,48 @@ pub(super) fn phase(step: &Work, group: Group, of: &OfJob<'_>) -> Checked<(Phase
         bytes: bytes(step, operation, collective.span())?,
         channels: at_least_one(&step.channels, "channels")?,
         slices: at_least_one(&step.slices, "slices")?,
+        pxn: false,
     };
+    let exchanged = Collective {
+        pxn: exchanged.may_relay() && pxn(step, &groups, of)?,
+        ..exchanged
+    };
+    let reduces = matches!(operation, Operation::AllReduce | Operation::ReduceScatter);
+    let reduce_rate = of.reduce_rate.filter(|_| reduces);
+    check_slices(step, &exchanged, reduce_rate)?;
+    let phase = Phase {
+        compute,
+        jitter,
+        collective: Some(Exchange {
+            collective: exchanged,
+            groups,
+            reduce_rate,
+        }),
+    };
+    Ok((phase, operation.name().into()))
+}
+
+/// Refuses slices that may overtake one another.
+fn check_slices(step: &Work, exchanged: &Collective, reduce_rate: Option<Rate>) -> Checked<()> {
     if let Some(slices) = step.slices.peek().filter(|_| exchanged.slices > 1)
         && !exchanged.keeps_slices_in_order()
     {
+        let (label, help) = if exchanged.pxn {
+            (
+                "not with `pxn`",
+                "remove `slices` or `pxn`; `channels` run side by side with both",
+            )
+        } else {
+            (
+                "not with this algorithm",
+                "remove `slices`, or write algorithm = \"ring\" or \"double-binary-tree\"; `channels` run side by side with any",
+            )
+        };
         return Problem::new("slices would overtake one another")
-            .at(slices.span(), "not with this algorithm")
-            .help("remove `slices`, or write algorithm = \"ring\" or \"double-binary-tree\"; `channels` run side by side with any")
+            .at(slices.span(), label)
+            .help(help)
             .err();
     }
-    let reduces = matches!(operation, Operation::AllReduce | Operation::ReduceScatter);
-    let reduce_rate = of.reduce_rate.filter(|_| reduces);
     if let Some(slices) = step.slices.peek().filter(|_| exchanged.slices > 1)
         && reduce_rate.is_some()
     {
@@ -77,16 +114,33 @@ pub(super) fn phase(step: &Work, group: Group, of: &OfJob<'_>) -> Checked<(Phase
             .help("remove `slices` or `reduce_rate`; `channels` run side by side with both")
             .err();
     }
-    let phase = Phase {
-        compute,
-        jitter,
-        collective: Some(Exchange {
-            collective: exchanged,
-            groups,
-            reduce_rate,
-        }),
+    Ok(())
+}
+
+/// Whether messages go over relays. That needs a server with two ranks of a group, beside another server.
+fn pxn(step: &Work, groups: &[jobs::Group], of: &OfJob<'_>) -> Checked<bool> {
+    let Some(written) = step.pxn.get().filter(|it| *it.get_ref()) else {
+        return Ok(false);
     };
-    Ok((phase, operation.name().into()))
+    let seats = of.hosts.iter().map(|host| of.seats.get(host));
+    let servers: Vec<_> = seats.map(|seat| seat.map(|(server, _)| server)).collect();
+    let may_relay = |group: &jobs::Group| {
+        let of_group = group.iter().map(|rank| servers[*rank as usize]);
+        let mut sizes: BTreeMap<_, u32> = BTreeMap::new();
+        of_group
+            .flatten()
+            .for_each(|server| *sizes.entry(server).or_default() += 1);
+        sizes
+            .values()
+            .any(|size| *size > 1 && *size < group.count())
+    };
+    if groups.iter().any(may_relay) {
+        return Ok(true);
+    }
+    Problem::new("`pxn` has no effect")
+        .at(written.span(), "no server has two ranks of a group that has ranks elsewhere, too")
+        .help("remove it, or place the job on several servers with NVSwitches, such as those of builder = \"rails\" with an `nvlink_rate`")
+        .err()
 }
 
 fn jitter(step: &Work, compute: Time) -> Checked<Fraction> {
