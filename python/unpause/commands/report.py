@@ -301,7 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def first(report: Report) -> None:
         if not quiet and report.overview is not None:
-            print(_screen(report, columns, options.verbose), flush=True)
+            print(first_screen(report, columns, options.verbose), flush=True)
 
     # It gives memory back where Arrow's own allocators keep it: half as much for long series.
     pa.set_memory_pool(pa.system_memory_pool())
@@ -342,14 +342,15 @@ def _undrawn(result: Result) -> Report:
     return report
 
 
-def _screen(report: Report, columns: int, whole: bool) -> str:
+def first_screen(report: Report, columns: int, whole: bool) -> str:
     """The first screen: title, table, answer; with `whole` every sentence.
 
     A scheme that is alone has nothing to be compared with: then its sentence is the answer.
     """
     found = report.overview
     assert found is not None
-    parts = [found.title, textual.overview(found, columns, whole=whole)]
+    title = printed.wrapped(found.title, columns)
+    parts = [title, textual.overview(found, columns, whole=whole)]
     if whole or not found.answer:
         parts.append(printed.said(report.sentences, columns))
     return "\n".join(filter(None, parts))
