@@ -60,9 +60,10 @@ def test_a_version_can_be_that_of_an_earlier_experiment(tmp_path: Path) -> None:
 
 
 def test_a_figure_selects_its_experiments() -> None:
-    assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-64kb"]
+    assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-arrivals", "F18-64kb"]
     assert [e.id for e in reproduce.select("pcn/f2")[1]] == [
         "F2",
+        "F2-arrivals",
         "F2-warm-32ms",
         "F2-warm-up",
         "F2-readings",
