@@ -57,7 +57,7 @@ def test_a_note_names_the_seeds_and_the_swept_values_by_name(builder: Builder) -
     found = notices.of_result(result)
     assert found.warnings == []
     assert found.notes == [
-        "HPCC at place=packed seed=1, place=packed seed=2, place=spread seed=2: no PAUSE was sent.",
+        "HPCC at place=packed, place=spread seed=2: no PAUSE was sent.",
         "PFC in all 4 runs: no PAUSE was sent.",
     ]
 

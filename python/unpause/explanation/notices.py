@@ -8,7 +8,7 @@ and seeds at which they say it; of each kind and scheme the first three are show
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,10 +200,23 @@ class _Points:
             return ""
         if len(runs) >= len(every):
             return f" in all {len(every)} runs"
-        wanted = set(runs)
-        named = [self._named(row) for row in every if row["run"] in wanted]
+        named = list(self._settings(every, set(runs)))
         more = f" and {len(named) - _MOST_POINTS} more" if len(named) > _MOST_POINTS else ""
         return f" at {', '.join(named[:_MOST_POINTS])}{more}" if named else ""
 
-    def _named(self, row: Mapping[str, Any]) -> str:
-        return " ".join(f"{key_text(name)}={value_text(name, row[name])}" for name in self._axes)
+    def _settings(self, every: Sequence[Mapping[str, Any]], wanted: set[int]) -> Iterator[str]:
+        """The settings of these runs, without the seed where all seeds are meant."""
+        axes = [name for name in self._axes if name != "seed"]
+        of: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+        for row in every:
+            of.setdefault(tuple(row[name] for name in axes), []).append(row)
+        for rows in of.values():
+            meant = [row for row in rows if row["run"] in wanted]
+            if axes and len(meant) == len(rows):
+                yield _named(meant[0], axes)
+            else:
+                yield from (_named(row, self._axes) for row in meant)
+
+
+def _named(row: Mapping[str, Any], axes: Iterable[str]) -> str:
+    return " ".join(f"{key_text(name)}={value_text(name, row[name])}" for name in axes)
