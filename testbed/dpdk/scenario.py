@@ -54,7 +54,7 @@ class Flow:
 
 @dataclass
 class Fabric:
-    """Hosts, and what is at the ports of switches, in order."""
+    """The hosts, and the neighbours at the ports of each switch, in order."""
 
     hosts: list[str]
     ports: dict[str, list[str]]

@@ -113,7 +113,7 @@ def of_page(html: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def check_text(said: Said, what: str, text: str) -> None:
-    """No number that is none, and no share beyond the whole."""
+    """No NaN, and no share above 100 %."""
     if broken := _BROKEN_NUMBER.search(text):
         around = text[max(0, broken.start() - 60) : broken.end() + 40]
         said.problems.append(f"{what}: no number: …{around}…")

@@ -21,7 +21,7 @@ pub enum unpause_frame_kind {
     Pfc,
     /// RoCEv2 data: operation `opcode`, `payload`.
     Data,
-    /// RoCEv2 acknowledgement: everything up to `psn` has come.
+    /// RoCEv2 acknowledgement: everything up to `psn` has arrived.
     Ack,
     /// RoCEv2 negative acknowledgement: send again from `psn` on.
     Nak,

@@ -164,7 +164,7 @@ fn options(args: &Testbed) -> Options {
     }
 }
 
-/// Takes the directory that the result is to be written to, before anything is simulated.
+/// Locks the result directory, before anything is simulated.
 fn place_of(args: &Testbed) -> Result<Place, Error> {
     if let Some(out) = &args.out {
         return Place::take(out);

@@ -164,7 +164,7 @@ fn points(
     })
 }
 
-/// Names of columns rather than a point with a mistake in it, of which one column at least is a number.
+/// True if they are names of columns. A point with a mistake in it has a number in one column at least.
 fn are_names(columns: &[&str]) -> bool {
     let is_name = |column: &&str| column.starts_with(|c: char| c.is_alphabetic() || c == '_');
     columns.iter().all(is_name)

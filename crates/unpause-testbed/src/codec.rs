@@ -411,7 +411,7 @@ fn goes_forward(packet: &Packet) -> bool {
 /// The header fields of a RoCE packet besides its kind.
 fn roce_flags(kind: Kind, ip: &Ipv4, bth: &Bth) -> Result<u8, Refusal> {
     let flags = match kind {
-        // The mark is what it says, not what a switch did.
+        // Its mark is part of the message; no switch has set it.
         Kind::PcnDecrease => 0,
         _ => ecn(ip)?,
     };

@@ -1,4 +1,4 @@
-//! Runs a scenario in every way that must give the same, and checks what comes out.
+//! Runs a scenario in every way that must give the same result, and checks it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

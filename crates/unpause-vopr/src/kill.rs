@@ -269,7 +269,7 @@ fn what_is_left(
     before: Option<&Undisturbed>,
     summary: &mut Summary,
 ) -> Result<(), String> {
-    // A reader gets one complete result, and changes nothing.
+    // A reader gets a complete result and changes nothing.
     let read = unpause_scenario::Saved::load(out).ok();
     if read.is_none() && before.is_some() {
         return Err("the result of before can no longer be read".to_owned());

@@ -17,7 +17,7 @@ const LONGEST: u64 = 100;
 /// At most this many polls of a switch's watchdog in a run.
 const POLLS: u64 = 100_000;
 
-/// The fabric of `config` with some flows between its hosts, of which one may be stopped or held back by its own limit;
+/// The fabric of `config` with some flows between its hosts. One of them may be stopped or held back by its own limit;
 /// none if there are not two hosts.
 pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
     let nodes = (0..).zip(&config.fabric.nodes);

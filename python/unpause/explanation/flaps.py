@@ -36,7 +36,7 @@ _End = tuple[str, int]
 
 @dataclass
 class Loss:
-    """What was lost at one kind of place (:data:`PLACES`).
+    """The packets lost at one kind of place (:data:`PLACES`).
 
     Attributes:
         packets: Of any kind.

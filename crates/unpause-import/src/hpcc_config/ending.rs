@@ -114,7 +114,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The link that fails for good, and the time after 2 s; its simulator looks for other routes in the same instant.
+    /// The link that fails for good, and when, counted from 2 s. HPCC's simulator computes new routes in the same instant.
     pub(super) fn failure(&mut self, stop: Time) -> Result<(), FileError> {
         const KEY: &str = "LINK_DOWN";
         let [after, a, b] = self.config.link_down;

@@ -19,7 +19,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Answers its place among the collective operations of the draft.
+    /// Adds it to the collective operations of the draft; returns its index.
     fn share(&self, draft: &mut Draft) -> u32 {
         draft.shared.push(Shared {
             collective: self.collective.clone(),

@@ -146,7 +146,7 @@ impl Window {
         Rate::from_bps(share as u64).max(self.min_rate)
     }
 
-    /// Whole packets, of which another goes while less payload than the window is in flight.
+    /// The window in whole packets: another one goes while less payload than the window is in flight.
     pub fn bytes(&self) -> u64 {
         (self.now >> 16).max(1).div_ceil(self.payload_bytes) * self.packet_bytes
     }

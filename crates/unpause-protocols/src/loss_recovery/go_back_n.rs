@@ -78,7 +78,7 @@ impl Repair for GoBack {
         Some(Gap { news, lost: true })
     }
 
-    /// A header without its payload tells no more than the next packet: back to the first one that is missing.
+    /// A trimmed packet tells no more than a gap: back to the first packet that is missing.
     fn on_trim(&mut self, flow: &mut Sender, now: Time, before: u32, _number: u32) -> Option<Gap> {
         self.on_nak(flow, now, Feedback::cumulative(before))
     }

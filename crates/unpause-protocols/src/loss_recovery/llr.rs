@@ -299,7 +299,7 @@ impl Sender {
         };
     }
 
-    /// Begins anew after a flush: answers the number of the next frame, which the receiver has to be
+    /// Restarts after a flush: returns the number of the next frame, which the receiver has to be
     /// [told](Receiver::restart).
     pub fn restart(&mut self) -> u32 {
         self.state = State::Advance;

@@ -9,7 +9,7 @@ pub enum Holds {
     Any,
     /// A number of a run in table `runs`.
     Run,
-    /// A number of a flow of the same run in table `flows`.
+    /// The number of a flow in table `flows`, of the same run.
     Flow,
     /// The same, or 0 for a frame of no flow.
     FlowOrZero,

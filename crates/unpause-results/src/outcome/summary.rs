@@ -69,7 +69,7 @@ pub struct Summary {
     pub deadlock_began_ns: Option<f64>,
 }
 
-/// The numbers of a job in a run; of one that did not come through its iterations there are only bounds.
+/// The numbers of a job in a run. A job that did not finish its iterations has only bounds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobSummary {
     /// The name of its `[[job]]`.
@@ -293,7 +293,7 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, Swept)> {
         .collect()
 }
 
-/// The names that the numbers of a column stand for, if they do.
+/// The names that the numbers of a column stand for, if there are any.
 fn names_of(schema: &Schema, column: &str) -> Arc<[String]> {
     let field = schema.field_with_name(column).ok();
     let names = field.and_then(|it| serde_json::from_str(it.metadata().get("names")?).ok());

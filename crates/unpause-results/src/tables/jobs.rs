@@ -245,7 +245,7 @@ pub fn critical(measured: &[Measured]) -> RecordBatch {
         .build()
 }
 
-/// Links that were down while a message of `job` was in flight that timed out, and since when.
+/// Links that were down while a message of `job` that timed out was in flight, and since when.
 fn down_meanwhile(measured: &Measured, job: &Job, segment: Segment<'_>) -> Option<(String, Time)> {
     let it = segment.message.filter(|it| it.timeouts > 0)?;
     let ends = [job.host(it.from), job.host(it.to)];

@@ -8,7 +8,7 @@ use unpause_text::count::count;
 
 /// Kind of the note.
 pub const KIND: &str = "other-load";
-/// Smaller differences are not worth a note.
+/// Least relative difference between the load asked for and the load offered that is worth a note.
 const LEAST: f64 = 0.05;
 /// Flows drawn before a run, at most: 0.1 s.
 const MOST_FLOWS: f64 = 1e6;

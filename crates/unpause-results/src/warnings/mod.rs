@@ -270,7 +270,7 @@ impl Found<'_> {
         });
     }
 
-    /// The last warning may be what its reader wanted.
+    /// Turns the last warning into a note: what it says may be wanted.
     fn is_note(&mut self) {
         if let Some(warning) = self.warnings.last_mut() {
             warning.note = true;

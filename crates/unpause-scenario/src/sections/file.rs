@@ -1,4 +1,4 @@
-//! The scenario file as serde sees it, when topology, schemes, traffic and sweeps are taken out.
+//! The scenario file as serde reads it, without topology, schemes, traffic and sweeps.
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;

@@ -49,7 +49,7 @@ fn sending(src: usize, dst: usize, bytes: u64) -> Sending {
     }
 }
 
-/// Three hosts send to the fourth, which answers each at once; answers the flows as a scenario lists them.
+/// Three hosts send to the fourth, which responds to each at once; returns the flows as a scenario lists them.
 fn drive(session: &mut Session) -> String {
     let mut listed = String::new();
     let mut send = |session: &mut Session, src: usize, dst: usize, bytes| {

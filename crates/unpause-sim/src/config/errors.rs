@@ -88,7 +88,7 @@ impl Fec {
                 1.0
             };
         }
-        // The first term of the tail, factor by factor; the power of what is right last, which is near 1 here.
+        // The first term of the tail, factor by factor; last the power of the probability of no error, which is near 1 here.
         let least = corrected + 1;
         let chosen = (0..least).map(|at| f64::from(symbols - at) / f64::from(at + 1) * wrong);
         let first = chosen.product::<f64>() * power(right, symbols - least);

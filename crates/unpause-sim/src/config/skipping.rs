@@ -3,7 +3,7 @@
 /// Whether what repeats itself is skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Skipping {
-    /// It is looked for as often as costs hardly anything.
+    /// Repetition is looked for only as often as is nearly free.
     #[default]
     WhereItPays,
     /// It is looked for before every window, whatever that costs: for tests.

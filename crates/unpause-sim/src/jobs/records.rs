@@ -114,7 +114,7 @@ pub struct JobLinkRecord {
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
-    /// Data packets, those sent again included.
+    /// Data packets, including those sent again.
     pub data_packets: u64,
     /// Their bytes, with preamble and gap.
     pub data_bytes: u64,

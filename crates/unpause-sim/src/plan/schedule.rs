@@ -172,7 +172,7 @@ pub struct Bipartition {
 }
 
 impl Bipartition {
-    /// `crosses` says of a node and a link from it whether that is to lead to the other half (1) or stays in one (0), or
+    /// `crosses` says whether a link from a node must lead to the other half (1), must stay in its own (0), or
     /// does not matter. Frames take `lookahead` at least over those that lead to the other half.
     fn new(
         ports: &Ports,

@@ -45,7 +45,7 @@ impl<'a> Overrides<'a> {
         whole.filter_map(|it| setting(it)).next()
     }
 
-    /// The setting of the last one that has it and applies to a priority at a port.
+    /// The value that the last override with this setting gives to a priority at a port.
     pub fn at<T>(
         &self,
         (port, priority): (PortId, u8),

@@ -10,7 +10,7 @@ use super::search::Search;
 use crate::fabric::rng::mix;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// Groups that are drawn before one is looked for in order.
+/// Random draws of a group before groups are tried in order.
 const DRAWS: u64 = 32;
 
 /// Sender, receiver and source port.

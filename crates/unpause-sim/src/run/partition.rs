@@ -97,7 +97,7 @@ fn by_tiers(fabric: &Fabric, ports: &Ports, schedule: &Schedule, shards: usize) 
         weight[at as usize] += ports.rate(node);
     }
     let mut shard_of = vec![0u16; nodes];
-    // Tier by tier from the hosts on: what is near in the order of nodes, a pod mostly, stays together.
+    // Tier by tier from the hosts up: nodes near one another in the numbering, mostly a pod, stay together.
     let mut shared = vec![false; nodes];
     let mut left: Vec<NodeId> = (0..nodes as NodeId)
         .filter(|&node| !is_host(node))

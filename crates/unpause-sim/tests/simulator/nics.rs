@@ -321,7 +321,7 @@ pub fn sprayed_flows_use_all_nics() {
     assert!(assert_ranks_do_not_matter("sprayed over NICs", &config).flows == results.flows);
 }
 
-/// The window of selective repeat is that of the NIC by which a flow leaves, whatever else its host has.
+/// The window of selective repeat follows the NIC of the flow, whatever other NICs its host has.
 #[test]
 fn a_window_is_of_the_nic_of_its_flow() {
     let in_flight = |other_gbps: u64| {

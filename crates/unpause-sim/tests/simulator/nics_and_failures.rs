@@ -60,7 +60,7 @@ fn pairs(nic: NicModel) -> Config {
     config
 }
 
-/// Failures: an uplink of a leaf, and a NIC's own link, at a sender and at a receiver, in both directions or one.
+/// Failures of an uplink of a leaf and of a NIC's own link, at senders and receivers, in one direction or both.
 #[test]
 fn flows_go_to_the_other_nic_when_there_is_no_path_from_theirs() {
     // Link 4 is NIC 0 of host 4, link 8 that of host 6. The NICs that lead nowhere without the link:

@@ -14,7 +14,7 @@ pub struct Cable {
 /// The headroom of a cable by some calculation.
 #[derive(Clone, Debug)]
 pub struct Need {
-    /// Whose calculation.
+    /// Name of the headroom calculation.
     pub profile: String,
     /// Headroom of a priority, bytes.
     pub bytes: u64,

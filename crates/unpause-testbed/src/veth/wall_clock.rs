@@ -63,7 +63,7 @@ impl<'c> WallClock<'c> {
         }
     }
 
-    /// Drives all shards until the end of the run; answers what it came to.
+    /// Drives all shards until the end of the run; returns its results.
     ///
     /// # Errors
     ///

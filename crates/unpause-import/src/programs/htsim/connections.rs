@@ -35,7 +35,7 @@ pub(super) struct Flow {
     pub begins: Begins,
     /// The trigger that it activates when all has been acknowledged.
     pub sent: Option<u64>,
-    /// And when all has come.
+    /// And when all data have arrived.
     pub received: Option<u64>,
 }
 

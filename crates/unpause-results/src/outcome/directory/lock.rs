@@ -1,4 +1,4 @@
-//! Who writes to a directory: one process at a time.
+//! The lock of a result directory: one process writes at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};

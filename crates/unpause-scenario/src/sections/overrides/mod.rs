@@ -190,7 +190,7 @@ fn check_model(switch: &SwitchConfig, place: Range<usize>) -> Checked<()> {
         .err()
 }
 
-/// Priorities under PFC, of those of `[switch]`.
+/// The priorities of `[switch]` that PFC protects here.
 fn lossless(keys: &OverrideKeys, switch: &SwitchConfig, host: &HostConfig) -> Checked<Option<u8>> {
     let Some(written) = keys.lossless.get() else {
         return Ok(None);

@@ -160,7 +160,7 @@ impl Skipper {
         self.events = events;
     }
 
-    /// Adds what other shards need of `shard` to what they are told.
+    /// Adds what other shards need to know of `shard` to `status`.
     pub fn tell(&mut self, shard: &Shard, plan: &Plan<'_>, status: &mut Status) {
         status.values = self.values;
         if self.steps.is_some() {
@@ -209,7 +209,7 @@ impl Skipper {
         if !compares && at_cuts != self.at_cuts {
             match (&mut self.steps, at_cuts) {
                 (Some(steps), false) => steps.forget_cut(),
-                // The message is over in which the state was recorded.
+                // The message during which the state was recorded is over.
                 _ => self.forget(),
             }
             (self.at_cuts, self.looks) = (at_cuts, false);

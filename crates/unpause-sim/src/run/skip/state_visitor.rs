@@ -120,7 +120,7 @@ impl Step {
             flows: Vec::new(),
         };
         let mut flows = HashMap::new();
-        // Times that stay and those that move on are never asked about in another order than before.
+        // Times that stay and times that advance are always visited in the same order.
         let (mut passed, mut moving) = (Time::ZERO, Time::NEVER);
         for (before, now) in first.entries.iter().zip(&second.entries) {
             let by = now.value.wrapping_sub(before.value);
