@@ -12,7 +12,7 @@ use crate::engine::log::FlowEnd;
 use crate::outcome::delays::{
     Arrival, DelayRecord, Departure, Held, Hold, QueueWait, Rest, Traces, total,
 };
-use crate::outcome::results::{FlowRecord, MessageRecord};
+use crate::outcome::results::{Awaits, FlowRecord, MessageRecord};
 use crate::plan::Plan;
 use crate::traffic::Transport;
 
@@ -285,13 +285,18 @@ impl Records<'_> {
         let mut sending = held[Hold::Send as usize];
         if is_sent {
             sending += self.on_the_way(&mut record, known, last.as_ref(), so_far - total(&held));
-        } else if self.loses
-            && let Some(stuck) = flow.stuck
-        {
-            // It waits for an ACK that does not come.
-            let lost = record.window.min(self.end.saturating_sub(stuck.since));
-            record.window = record.window - lost;
-            record.timeout += lost;
+        } else if let Some(stuck) = flow.stuck {
+            let waited = record.window.min(self.end.saturating_sub(stuck.since));
+            let part = match stuck.awaits {
+                // It waits for an ACK that does not come.
+                Awaits::Ack | Awaits::Timer { .. } if self.loses => Some(&mut record.timeout),
+                Awaits::Credit => Some(&mut record.credit),
+                _ => None,
+            };
+            if let Some(part) = part {
+                *part += waited;
+                record.window = record.window - waited;
+            }
         }
         record.settle(so_far.saturating_sub(sending));
         record.sending = Some(so_far - record.total());

@@ -8,7 +8,7 @@ use unpause_protocols::loss_recovery::{self, selective_repeat};
 use unpause_protocols::spraying::{Config as Spraying, bitmap};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Credits, Cut, Direction, ErrorEvent, FrameErrors, Trimming};
-use unpause_sim::results::{PacketKind, Results};
+use unpause_sim::results::{Awaits, PacketKind, Results};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
@@ -154,6 +154,25 @@ fn a_flow_without_credit_asks_for_some() {
         assert!((1..=3).contains(&requests), "{requests}");
         assert!(fct(&results.flows[0]) < us(1_400), "{:?}", results.flows);
     }
+}
+
+/// All packets of its receiver are lost until the end: the time since its last packet is a wait for credit, although packets are lost.
+#[test]
+fn a_flow_without_credit_at_the_end_waited_for_it() {
+    let mut config = star_of(2, vec![sized(2, 1, 400_000)]);
+    config.probes.causes = true;
+    config.events.errors = silence(0, ms(20));
+    config.stop = ms(10);
+    let results = run(&config);
+    let ([flow], [delay]) = (&results.flows[..], &results.delays[..]) else {
+        panic!("{:?}", results.flows);
+    };
+    let stuck = flow.stuck.expect("it waits");
+    assert_eq!(stuck.awaits, Awaits::Credit);
+    let waited = config.stop - stuck.since;
+    assert!(waited > ms(5), "{stuck:?}");
+    assert!(delay.credit >= waited, "{delay:?}");
+    assert!(delay.timeout < ms(5), "{delay:?}");
 }
 
 /// The answer to a request is small and fast, and says nothing of a round trip: NSCC's window stays 1.5 of what the path holds.
