@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use unpause_protocols::flow_control::pfc::PauseMode;
 use unpause_protocols::flow_control::watchdog::Rule;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{NodeId, NodeKind};
@@ -9,7 +10,7 @@ use unpause_sim::config::{NodeId, NodeKind};
 use crate::run::Run;
 
 /// Why the watchdog of `run` finds no storm, and what to do about it.
-pub fn why(run: &Run) -> Option<(String, &'static str)> {
+pub fn why(run: &Run) -> Option<(String, String)> {
     let config = &run.config;
     let watchdog = config.switch.watchdog?;
     let params = watchdog.params;
@@ -19,8 +20,11 @@ pub fn why(run: &Run) -> Option<(String, &'static str)> {
             "the PFC watchdog cannot find a storm: it needs at least {earliest}, and the run lasts {}",
             config.stop
         );
-        let help =
-            "set a longer duration, or shorten all times of the watchdog in proportion to the run";
+        // The last poll before may have seen nothing, and restoration takes one more.
+        let enough = params.detection + params.poll + params.poll + params.poll;
+        let help = format!(
+            "set duration to \"{enough}\" or more, if the storm lasts as long; or shorten all times of the watchdog in proportion to the run"
+        );
         return Some((message, help));
     }
     if params.rule != Rule::Frames {
@@ -53,6 +57,25 @@ pub fn why(run: &Run) -> Option<(String, &'static str)> {
         "the PFC watchdog may miss a storm: with rule = \"broadcom\" each poll must see a PFC frame, it polls every {}, and a PAUSE {every}",
         params.poll
     );
-    let help = "set a longer poll_interval, a shorter pfc.pause_time, or rule = \"mellanox\"";
+    let rule = "rule = \"mellanox\" in [switch.watchdog]";
+    if longest.is_never() {
+        let repeats = match pfc.mode {
+            // A PAUSE that nobody repeats ends by itself.
+            PauseMode::Once => "pfc.mode to \"standard\", which repeats PAUSE, and ",
+            _ => "",
+        };
+        let help = format!("set {repeats}{rule}, which looks at whether PAUSE is in force");
+        return Some((message, help));
+    }
+    let shortest = params.detection.min(params.restoration);
+    let others = match longest > shortest {
+        true => ", and detection_time and restoration_time to no less",
+        false => "",
+    };
+    // PAUSE is repeated after half of its time.
+    let help = format!(
+        "set switch.watchdog.poll_interval to \"{longest}\" or more{others}; or pfc.pause_time to \"{}\" or less; or {rule}",
+        params.poll + params.poll
+    );
     Some((message, help))
 }

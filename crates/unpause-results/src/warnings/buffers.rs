@@ -9,7 +9,7 @@ use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::run::Run;
 use crate::warnings::in_force::{self, Place};
-use crate::warnings::room;
+use crate::warnings::room::{self, Links};
 use unpause_import::buffers::{Share, fill};
 use unpause_text::count::{size, size_at_least, size_at_most};
 
@@ -47,8 +47,7 @@ pub fn longest_queue(run: &Run) -> Option<u64> {
 pub struct Switches<'a> {
     run: &'a Run,
     config: &'a Config,
-    /// By node, by port.
-    links: Vec<Vec<&'a Link>>,
+    links: Links<'a>,
     /// By node whether lossless data come from it.
     sends: Vec<bool>,
     /// Lossless priorities with traffic.
@@ -71,15 +70,10 @@ impl<'a> Switches<'a> {
         if used == 0 || !is_shared || has_maps {
             return None;
         }
-        let mut links = vec![Vec::new(); config.fabric.nodes.len()];
-        for link in &config.fabric.links {
-            links[link.a as usize].push(link);
-            links[link.b as usize].push(link);
-        }
         Some(Self {
             run,
             config,
-            links,
+            links: Links::of(config),
             sends: senders(config),
             used,
             shared: match is_fixed {
@@ -94,7 +88,7 @@ impl<'a> Switches<'a> {
     }
 
     fn each(&self) -> impl Iterator<Item = NodeId> {
-        let all = 0..self.links.len() as NodeId;
+        let all = 0..self.config.fabric.nodes.len() as NodeId;
         all.filter(|node| self.is_switch(*node))
     }
 
@@ -106,7 +100,7 @@ impl<'a> Switches<'a> {
 
     /// By port the links of a node.
     pub fn ports(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
-        (0..).zip(self.links[node as usize].iter().copied())
+        self.links.ports(node)
     }
 
     /// Those by which lossless data can come.
@@ -227,14 +221,14 @@ impl<'a> Switches<'a> {
     fn beside(&self, node: NodeId) -> u64 {
         let frame = u64::from(self.config.largest_frame_bytes());
         let places = self.inputs(node).count() * self.priorities(node).count();
-        room::of_others(self.config, node).saturating_add(frame * places as u64)
+        room::of_others(self.config, &self.links, node).saturating_add(frame * places as u64)
     }
 
     /// The buffer that no switch with the same setting fills before every ingress has sent PAUSE, with enough headroom then.
     pub fn enough(&self, node: NodeId) -> u64 {
         let each = self.alike(node).map(|node| {
             let shared = self.wanted(node).saturating_add(self.beside(node));
-            shared.saturating_add(room::all_headroom(self.config, node, true))
+            shared.saturating_add(room::all_headroom(self.config, &self.links, node, true))
         });
         each.max().unwrap_or(0)
     }
@@ -248,7 +242,7 @@ impl<'a> Switches<'a> {
 
     /// What headroom leaves of the buffer of a switch.
     fn left(&self, node: NodeId) -> Option<u64> {
-        let headroom = room::all_headroom(self.config, node, false);
+        let headroom = room::all_headroom(self.config, &self.links, node, false);
         let buffer = in_force::buffer(self.config, node)?;
         Some(buffer.saturating_sub(headroom.min(self.pool())))
     }

@@ -8,7 +8,7 @@ use crate::warnings::blind_watchdog;
 use crate::warnings::buffers;
 use crate::warnings::fast_watchdog;
 pub use crate::warnings::said::Foreseen;
-use crate::warnings::{egress, maps, thresholds, unreachable, wred};
+use crate::warnings::{egress, maps, thresholds, trimming, unreachable, wred};
 
 /// Everything of `run`.
 pub fn of(run: &Run) -> Vec<Foreseen> {
@@ -21,6 +21,7 @@ pub fn of(run: &Run) -> Vec<Foreseen> {
     found.extend(unreachable::of(run));
     found.extend(maps::of(run));
     found.extend(egress::of(run));
+    found.extend(trimming::of(run));
     found.extend(buffers::of(run).into_iter().map(|it| Foreseen {
         kind: it.kind,
         message: it.message,
@@ -51,7 +52,7 @@ fn blind_watchdog(run: &Run) -> Option<Foreseen> {
     Some(Foreseen {
         kind: "blind-watchdog",
         message,
-        help: help.to_owned(),
+        help,
         key: path(&["switch", "watchdog"]),
     })
 }

@@ -1,6 +1,6 @@
 //! Sentences about the losses of links that failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::NodeId;
@@ -10,6 +10,7 @@ use unpause_sim::traffic::Transport;
 use crate::run::Run;
 use crate::run::link_names::{Port, links};
 use crate::run::measured::Measured;
+use crate::warnings::changes::Changes;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::timeouts;
 use unpause_text::count::counted;
@@ -71,20 +72,22 @@ struct Failure {
     /// When they returned; never if they did not.
     up: Time,
     /// The ports that send by them.
-    wires: Vec<Port>,
+    wires: BTreeSet<Port>,
 }
 
 /// Failures in order of time; both directions of a link that have the same fate are in the same one.
 fn failures(results: &Results) -> Vec<Failure> {
-    let wires = results.link_changes.iter().filter_map(|it| match *it {
-        LinkChange::Wire { at, node, port, up } => Some((at, (node, port), up)),
-        _ => None,
+    let returns = Changes::of(results, |it| {
+        matches!(it, LinkChange::Wire { up: true, .. })
     });
-    let mut found: BTreeMap<(Time, Time), Vec<Port>> = BTreeMap::new();
-    for (at, wire, _) in wires.clone().filter(|(_, _, up)| !up) {
-        let returns = wires.clone().filter(|it| it.2 && it.1 == wire && it.0 > at);
-        let up = returns.map(|it| it.0).min().unwrap_or(Time::NEVER);
-        found.entry((at, up)).or_default().push(wire);
+    let mut found: BTreeMap<(Time, Time), BTreeSet<Port>> = BTreeMap::new();
+    for change in &results.link_changes {
+        if let LinkChange::Wire { at, node, port, up } = *change
+            && !up
+        {
+            let up = returns.next((node, port), at);
+            found.entry((at, up)).or_default().insert((node, port));
+        }
     }
     let found = found.into_iter();
     found
@@ -137,7 +140,7 @@ fn failure(run: &Run, results: &Results, failure: &Failure) -> String {
     };
     format!(
         "{} down at {}: {}{detail}, {}",
-        links(run, &failure.wires),
+        links(run, &Vec::from_iter(failure.wires.iter().copied())),
         failure.at,
         said(packets, data),
         what_followed(run, results, failure)

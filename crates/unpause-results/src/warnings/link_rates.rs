@@ -8,6 +8,7 @@ use unpause_sim::results::{LinkChange, Results};
 
 use crate::run::link_names::links;
 use crate::run::measured::Measured;
+use crate::warnings::changes;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::lossy_links::span;
 use unpause_text::count::counted;
@@ -55,6 +56,7 @@ fn told(message: String) -> Foreseen {
 
 fn changes(fabric: &Fabric, results: &Results) -> Changes {
     let own = own_rates(fabric);
+    let later = changes::Changes::of(results, |it| matches!(it, LinkChange::Rate { .. }));
     let mut found = Changes::new();
     for change in &results.link_changes {
         if let LinkChange::Rate {
@@ -65,7 +67,7 @@ fn changes(fabric: &Fabric, results: &Results) -> Changes {
         } = *change
         {
             let own = own[node as usize][usize::from(port)];
-            let end = ended(results, at, (node, port));
+            let end = later.next((node, port), at);
             let wires = found.entry((at, end, rate, own)).or_default();
             wires.push((node, port));
         }
@@ -82,14 +84,4 @@ fn own_rates(fabric: &Fabric) -> Vec<Vec<Rate>> {
         }
     }
     rates
-}
-
-/// When a link next had another rate; never if it did not.
-fn ended(results: &Results, from: Time, wire: Port) -> Time {
-    let next = results.link_changes.iter().filter_map(|it| match *it {
-        LinkChange::Rate { at, node, port, .. } if (node, port) == wire => Some(at),
-        _ => None,
-    });
-    let later = next.filter(|at| *at > from);
-    later.min().unwrap_or(Time::NEVER)
 }

@@ -1,11 +1,14 @@
 //! Sentences about the losses of links with errors.
 
+use std::collections::BTreeSet;
+
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Fec, FrameErrors, NodeId, PortId};
 use unpause_sim::results::{LinkChange, LossPlace, Results};
 
 use crate::run::link_names::links;
 use crate::run::measured::Measured;
+use crate::warnings::changes::Changes;
 use crate::warnings::foreseen::Foreseen;
 use crate::warnings::link_failures::said;
 use unpause_text::count::counted;
@@ -23,7 +26,7 @@ struct Lossy {
     end: Time,
     errors: FrameErrors,
     /// Ports that send by them.
-    wires: Vec<(NodeId, PortId)>,
+    wires: BTreeSet<(NodeId, PortId)>,
 }
 
 /// A message for each time at which links came to have errors.
@@ -37,7 +40,7 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
             let (packets, data) = lost(results, it);
             format!(
                 "errors on {} from {}, {}: {}",
-                links(run, &it.wires),
+                links(run, &Vec::from_iter(it.wires.iter().copied())),
                 span(it.at, it.end),
                 shown(&it.errors),
                 said(packets, data)
@@ -74,6 +77,7 @@ pub fn of(measured: &Measured) -> Vec<Foreseen> {
 
 fn lossy(results: &Results) -> Vec<Lossy> {
     let mut found: Vec<Lossy> = Vec::new();
+    let changes = Changes::of(results, |it| matches!(it, LinkChange::Errors { .. }));
     for change in &results.link_changes {
         let LinkChange::Errors {
             at,
@@ -88,31 +92,23 @@ fn lossy(results: &Results) -> Vec<Lossy> {
             continue;
         }
         let wire = (node, port);
-        let end = ended(results, at, wire);
-        match found
-            .iter_mut()
-            .find(|it| (it.at, it.end, it.errors) == (at, end, errors))
-        {
-            Some(same) => same.wires.push(wire),
+        let end = changes.next(wire, at);
+        // Those of one time follow one another.
+        let same = found.iter_mut().rev().take_while(|it| it.at == at);
+        let mut same = same.filter(|it| (it.end, it.errors) == (end, errors));
+        match same.next() {
+            Some(same) => {
+                same.wires.insert(wire);
+            }
             None => found.push(Lossy {
                 at,
                 end,
                 errors,
-                wires: vec![wire],
+                wires: BTreeSet::from([wire]),
             }),
         }
     }
     found
-}
-
-/// When the errors of a link next changed; never if they did not.
-fn ended(results: &Results, from: Time, wire: (NodeId, PortId)) -> Time {
-    let next = results.link_changes.iter().filter_map(|it| match *it {
-        LinkChange::Errors { at, node, port, .. } if (node, port) == wire => Some(at),
-        _ => None,
-    });
-    let later = next.filter(|at| *at > from);
-    later.min().unwrap_or(Time::NEVER)
 }
 
 /// Packets that these links lost while they had these errors, and those of them with data.

@@ -3,6 +3,7 @@
 mod blind_watchdog;
 mod buffers;
 mod chance;
+mod changes;
 mod crossings;
 mod cycles;
 mod ecn;
@@ -10,6 +11,7 @@ mod egress;
 pub mod fast_watchdog;
 mod foreseen;
 mod headroom;
+mod headroom_drops;
 mod in_force;
 mod limits;
 mod link_failures;
@@ -18,6 +20,7 @@ mod loads;
 mod long_paths;
 mod lossy_links;
 mod maps;
+mod memo;
 mod no_pause;
 mod queue_drops;
 mod reordering;
@@ -28,6 +31,7 @@ mod storms;
 mod stuck;
 mod thresholds;
 mod timeouts;
+mod trimming;
 pub mod unequal_blocks;
 mod unfinished;
 mod unfinished_jobs;
@@ -46,7 +50,6 @@ use crate::run::measured::Measured;
 use crate::tables::Tables;
 use cycles::{Cycles, ring};
 use foreseen::Foreseen;
-use unpause_text::count::counted;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +64,8 @@ pub struct Warning {
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
     /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`, `unequal-blocks`,
     /// `fast-watchdog`, `failed-jobs`, `stuck-jobs`, `unfinished-jobs`, `unfinished-iterations`, `warm-up`, `all-warm-up`,
-    /// `other-load`, `wred-below-xoff`, `map-mismatch`, `egress-drops-first`, `queue-drops`.
+    /// `other-load`, `wred-below-xoff`, `map-mismatch`, `egress-drops-first`, `queue-drops`, `trimmed`,
+    /// `trimmed-headers`.
     pub kind: String,
     /// The event.
     pub message: String,
@@ -198,8 +202,15 @@ fn is_note(kind: &str) -> bool {
         link_rates::KIND,
         lossy_links::KIND,
         queue_drops::LOSSY,
+        queue_drops::TRIMMED,
     ];
-    let others = [storms::KIND, thresholds::KIND, warm_up::KIND, loads::KIND];
+    let others = [
+        storms::KIND,
+        thresholds::KIND,
+        trimming::KIND,
+        warm_up::KIND,
+        loads::KIND,
+    ];
     let of_jobs = [unequal_blocks::KIND, unfinished_jobs::SOME];
     of_links.contains(&kind) || others.contains(&kind) || of_jobs.contains(&kind)
 }
@@ -299,19 +310,8 @@ impl Found<'_> {
 
     /// Frames of a lossless priority were lost.
     fn drops(&mut self) {
-        let Measured { run, results, .. } = self.measured;
-        for port in &results.ports {
-            let (node, peer) = (run.names.name(port.node), self.peer(port));
-            let at = format!("{node} port {} (to {peer})", port.port);
-            if port.headroom_dropped_packets > 0 {
-                let (cause, help) = headroom::why_dropped(self.measured, port);
-                let message = format!(
-                    "{at} dropped {} of lossless priority {}: {cause}",
-                    counted(port.headroom_dropped_packets, "packet"),
-                    port.priority
-                );
-                self.add("headroom-drops", message, Some(help));
-            }
+        for (message, help) in headroom_drops::of(self.measured) {
+            self.add("headroom-drops", message, Some(help));
         }
         for it in queue_drops::of(self.measured) {
             let help = Some(it.help).filter(|help| !help.is_empty());
@@ -333,14 +333,6 @@ impl Found<'_> {
             }
             _ => false,
         }
-    }
-
-    fn peer(&self, port: &PortRecord) -> &str {
-        let names = &self.measured.run.names;
-        let peers = &names.peers[port.node as usize];
-        peers
-            .get(usize::from(port.port))
-            .map_or("?", |peer| names.name(*peer))
     }
 
     /// Probes that saw nothing.
@@ -399,7 +391,7 @@ impl Found<'_> {
     /// Hosts that never served one of their priorities.
     fn starved(&mut self) {
         for (message, help) in starved::of(self.measured) {
-            self.add("starved-priority", message, Some(help.into()));
+            self.add("starved-priority", message, Some(help));
         }
     }
 

@@ -5,6 +5,31 @@ use unpause_sim::config::{Config, Link, NodeId, NodeKind, PfcThreshold, PortId};
 use crate::warnings::in_force::{self, Place, crossing, needed};
 use unpause_text::count::at_least;
 
+/// The links of a fabric by node and port.
+pub struct Links<'a>(Vec<Vec<&'a Link>>);
+
+impl<'a> Links<'a> {
+    /// Those of `config`.
+    pub fn of(config: &'a Config) -> Self {
+        let mut all = vec![Vec::new(); config.fabric.nodes.len()];
+        for link in &config.fabric.links {
+            all[link.a as usize].push(link);
+            all[link.b as usize].push(link);
+        }
+        Self(all)
+    }
+
+    /// By port the links of a node.
+    pub fn ports(&self, node: NodeId) -> impl Iterator<Item = (PortId, &'a Link)> {
+        (0..).zip(self.0[node as usize].iter().copied())
+    }
+
+    /// The link at a port.
+    pub fn at(&self, node: NodeId, port: PortId) -> Option<&'a Link> {
+        self.0[node as usize].get(usize::from(port)).copied()
+    }
+}
+
 /// The headroom to write for `link`, bytes: a dynamic threshold adds the frame that crosses it to what is written, a reserve
 /// does not.
 pub fn headroom_to_write(config: &Config, link: &Link) -> u64 {
@@ -16,9 +41,9 @@ pub fn headroom_to_write(config: &Config, link: &Link) -> u64 {
 
 /// Headroom of all ports of a switch and its lossless priorities with traffic; of each as much as its link needs at least, if
 /// `is_enough`.
-pub fn all_headroom(config: &Config, node: NodeId, is_enough: bool) -> u64 {
+pub fn all_headroom(config: &Config, links: &Links<'_>, node: NodeId, is_enough: bool) -> u64 {
     let used = in_force::lossless(config, node) & config.data_priorities();
-    let each = ports(config, node).map(|(port, link)| {
+    let each = links.ports(node).map(|(port, link)| {
         let enough = if is_enough {
             let crossing = match config.switch.pfc.threshold {
                 PfcThreshold::Reserved { .. } => 0,
@@ -47,25 +72,19 @@ pub fn all_headroom(config: &Config, node: NodeId, is_enough: bool) -> u64 {
 }
 
 /// The same of the switch that needs most.
-pub fn largest(config: &Config) -> u64 {
+pub fn largest(config: &Config, links: &Links<'_>) -> u64 {
     let nodes = (0..).zip(&config.fabric.nodes);
     let switches = nodes.filter(|(_, kind)| **kind == NodeKind::Switch);
-    let each = switches.map(|(node, _)| all_headroom(config, node, true));
+    let each = switches.map(|(node, _)| all_headroom(config, links, node, true));
     each.max().unwrap_or(0)
 }
 
 /// Shared memory that is not for lossless priorities: full queues of lossy ones with traffic, and for ACKs and other control
 /// frames one large frame a port.
-pub fn of_others(config: &Config, node: NodeId) -> u64 {
+pub fn of_others(config: &Config, links: &Links<'_>, node: NodeId) -> u64 {
     let lossy = config.data_priorities() & !in_force::lossless(config, node);
     let lossy = lossy & !(1 << config.host.control_priority);
     let queues = u64::from(lossy.count_ones()) * in_force::lossy_queue(config, node);
     let each = queues.saturating_add(config.largest_frame_bytes().into());
-    each.saturating_mul(ports(config, node).count() as u64)
-}
-
-/// By port the links of a node.
-pub fn ports(config: &Config, node: NodeId) -> impl Iterator<Item = (PortId, &Link)> {
-    let links = config.fabric.links.iter();
-    (0..).zip(links.filter(move |link| link.a == node || link.b == node))
+    each.saturating_mul(links.ports(node).count() as u64)
 }

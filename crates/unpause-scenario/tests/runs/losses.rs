@@ -1,6 +1,9 @@
 //! Thresholds that no queue reaches, and losses with their reason; each piece of advice is followed, and helps.
 
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt64Type;
 use unpause_scenario::{Outcome, Warning};
+use unpause_text::count::count;
 
 use crate::small::{parsed, run};
 
@@ -291,6 +294,143 @@ fn losses_at_a_queue_have_their_place_their_reason_and_its_numbers() {
             "{message}"
         );
         assert!(message.contains(&format!(": {reason}")), "{message}");
+    }
+}
+
+const SELECTIVE: &str = "loss_recovery = \"selective-repeat\"";
+
+fn of_trimming(outcome: &Outcome) -> (&str, &str) {
+    let [one] = &of_kind(&outcome.warnings, "trimmed")[..] else {
+        panic!("{:?}", outcome.warnings)
+    };
+    assert!(one.note);
+    (&one.message, one.help.as_deref().unwrap_or_default())
+}
+
+#[test]
+fn trimming_has_its_place_its_reason_and_the_setting_that_decides_it() {
+    for (switch, reason) in [
+        (
+            "lossy_queue = \"100KB\"",
+            "lossy_queue 100 KB was full (longest queue 99",
+        ),
+        (
+            "lossy_queue_packets = 50",
+            "lossy_queue_packets 50 (52.4 KB) was full (longest queue 52.4 KB)",
+        ),
+        (
+            "buffer = \"2MB\"\nlossy_alpha = \"1/32\"",
+            "lossy_alpha, 1/32 of the free shared buffer, of 2 MB when empty, was used up",
+        ),
+    ] {
+        let outcome = run(&incast(
+            &format!("{switch}\ntrimming = {{}}"),
+            SELECTIVE,
+            "",
+        ));
+        let (message, _) = of_trimming(&outcome);
+        let trimmed = outcome.tables.runs.column_by_name("trimmed_packets");
+        let trimmed = trimmed
+            .expect("the column")
+            .as_primitive::<UInt64Type>()
+            .value(0);
+        let begin = format!(
+            "{} packets were trimmed at S0->H0, priority 3: ",
+            count(trimmed)
+        );
+        assert!(message.starts_with(&begin), "{message}");
+        assert!(message.contains(reason), "{message}");
+    }
+    // The size that is advised trims none.
+    let burst = "size = \"100KB\"";
+    let source = |limit: &str| {
+        let switch = format!("lossy_queue = \"{limit}\"\ntrimming = {{}}");
+        incast(&switch, SELECTIVE, burst)
+    };
+    let outcome = run(&source("80KB"));
+    let (_, help) = of_trimming(&outcome);
+    let raised = help
+        .split("switch.lossy_queue to ")
+        .nth(1)
+        .and_then(|it| it.split(" or more").next());
+    let outcome = run(&source(&raised.expect("a size").replace(' ', "")));
+    assert_eq!(
+        of_kind(&outcome.warnings, "trimmed"),
+        Vec::<&Warning>::new()
+    );
+}
+
+/// Headers stand for eight times their bytes: of four senders a port forwards all, of forty it loses some.
+#[test]
+fn headers_that_can_be_lost_are_foreseen_and_said_with_the_numbers() {
+    let source = |hosts: u64, queue: &str| {
+        let switch =
+            format!("lossy_queue = \"20KB\"\ntrimming = {{ control_queue = \"{queue}\" }}");
+        incast(&switch, SELECTIVE, "size = \"500KB\"")
+            .replace("hosts = 5", &format!("hosts = {}", hosts + 1))
+            .replace("H1..H4", &format!("H1..H{hosts}"))
+    };
+    let lost = |source: &str| {
+        let outcome = run(source);
+        let all = drops(&outcome).into_iter();
+        let all: Vec<_> = all
+            .filter(|it| it.contains("header, ACK or other"))
+            .collect();
+        all.first().map(|it| (*it).to_owned())
+    };
+    for (hosts, queue, is_said) in [(4, "10KB", false), (40, "10KB", true), (40, "20MB", false)] {
+        let source = source(hosts, queue);
+        let before = parsed(&source).warnings();
+        let foreseen = of_kind(&before, "trimmed-headers");
+        assert_eq!(!foreseen.is_empty(), is_said, "{hosts} {queue} {before:?}");
+        let lost = lost(&source.replace("duration = \"4ms\"", "duration = \"2ms\""));
+        assert_eq!(lost.is_some(), is_said, "{hosts} {queue}");
+        if let ([it], Some(lost)) = (&foreseen[..], lost) {
+            let says = "headers of trimmed packets can be lost before H0: 40 senders bring up to 48.8Gbps of them, more than the 10Gbps of its link";
+            assert!(it.message.contains(says), "{}", it.message);
+            assert!(
+                it.message
+                    .ends_with("switch.trimming.control_queue holds 10 KB"),
+                "{}",
+                it.message
+            );
+            assert!(
+                lost.contains("its control_queue of 10 KB was full"),
+                "{lost}"
+            );
+        }
+    }
+}
+
+/// A slow receiver drops what is not lossless where its buffer ends.
+#[test]
+fn a_receive_buffer_that_drops_lossy_packets_says_so_with_its_numbers() {
+    for (own, says) in [
+        (
+            "buffer = \"60KB\"",
+            "its 60 KB for what is not lossless were full, and it drains 2Gbps",
+        ),
+        (
+            "",
+            "for what is not lossless were full, and it drains 2Gbps",
+        ),
+    ] {
+        let slow = format!(
+            "\n[slow_receiver]\nhosts = \"H0\"\ndrain_rate = \"2Gbps\"\nxoff = \"50KB\"\n{own}"
+        );
+        let udp = "transport = \"udp\"\noffered = \"2Gbps\"";
+        let source = incast("", "", udp).replace("lossless = []", "lossless = [1]") + &slow;
+        let outcome = run(&source);
+        let [message] = drops(&outcome)[..] else {
+            panic!("{:?}", outcome.warnings)
+        };
+        assert!(
+            message.contains(
+                " packets were dropped at the receive buffer of H0 (from S0), priority 3: "
+            ),
+            "{message}"
+        );
+        assert!(message.contains(says), "{message}");
     }
 }
 

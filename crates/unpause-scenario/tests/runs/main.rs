@@ -10,6 +10,7 @@ mod deadlocks;
 mod directory;
 mod estimates;
 mod followed;
+mod followed_others;
 mod following;
 mod foreseen;
 mod guard;

@@ -59,7 +59,7 @@ fn small_headroom_names_port_and_remedy() {
     let said = messages(&outcome);
     let first = &said[0];
     assert!(
-        first.starts_with("headroom-drops: S0 port 0 (to H0) dropped "),
+        first.starts_with("headroom-drops: S0 port 0 (to H0), S0 port 1 (to H1) and S0 port 2 (to H2) dropped 4,890 packets "),
         "{first}"
     );
     let rest = "of lossless priority 3: headroom 10 KB is too small; by IEEE 802.1Q this link needs 52.2 KB beyond XOFF \

@@ -52,7 +52,9 @@ impl InputBuffer {
         let ingress = &mut switch.inputs.ingress[index];
         let totals = &mut switch.inputs.totals[index];
         if ingress.source.bytes() + u64::from(bytes) > self.bytes {
-            totals.dropped_packets += u64::from(lossless);
+            if lossless {
+                totals.count_drop(packet);
+            }
             switch.discard(queue, packet, window);
             return false;
         }

@@ -188,6 +188,12 @@ pub struct PortRecord {
     pub replayed_packets: u64,
     /// Of those dropped, frames of a lossless priority: headroom exceeded. Counted at the **ingress** port.
     pub headroom_dropped_packets: u64,
+    /// Their bytes, without framing.
+    pub headroom_dropped_bytes: u64,
+    /// Those of them that carried no data: ACKs and other control frames.
+    pub headroom_dropped_control_packets: u64,
+    /// Their bytes, without framing.
+    pub headroom_dropped_control_bytes: u64,
     /// How long this queue waited for credits with packets in it and the port free.
     pub credit_wait: Time,
     /// Largest backlog of this queue.

@@ -7,6 +7,8 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::state_visitor::Show;
 use unpause_protocols::units::Time;
 
+use crate::fabric::packet::Packet;
+
 pub mod culprit;
 
 /// Counts what an (ingress port, class) holds and decides when to send PAUSE.
@@ -83,6 +85,29 @@ pub struct IngressTotals {
     /// Frames of a lossless priority dropped here.
     #[show(total)]
     pub dropped_packets: u64,
+    /// Their bytes, without framing.
+    #[show(total)]
+    pub dropped_bytes: u64,
+    /// Those of them that carried no data: ACKs and other control frames.
+    #[show(total)]
+    pub dropped_control_packets: u64,
+    /// Their bytes, without framing.
+    #[show(total)]
+    pub dropped_control_bytes: u64,
+}
+
+impl IngressTotals {
+    /// Counts a dropped frame of a lossless priority.
+    #[cold]
+    pub fn count_drop(&mut self, packet: &Packet) {
+        let bytes = u64::from(packet.bytes);
+        self.dropped_packets += 1;
+        self.dropped_bytes += bytes;
+        if !packet.kind.is_data() {
+            self.dropped_control_packets += 1;
+            self.dropped_control_bytes += bytes;
+        }
+    }
 }
 
 impl<S: PauseSource> Ingress<S> {

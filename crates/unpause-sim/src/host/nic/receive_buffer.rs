@@ -147,6 +147,7 @@ impl ReceiveBuffer {
         record.max_ingress_bytes = held.max_bytes;
         if plan.classes.is_lossless(class) {
             record.headroom_dropped_packets = held.dropped_packets;
+            record.headroom_dropped_bytes = held.dropped_bytes;
         } else {
             record.dropped_packets = held.dropped_packets;
             record.dropped_bytes = held.dropped_bytes;

@@ -215,8 +215,9 @@ impl Model for Pipeline {
         let bytes = u32::from(packet.bytes);
         let waiting = ingress.source.bytes();
         if !model.memory.admit(index, waiting, u64::from(bytes)) {
-            switch.inputs.totals[index].dropped_packets +=
-                u64::from(window.plan.classes.is_lossless(class));
+            if window.plan.classes.is_lossless(class) {
+                switch.inputs.totals[index].count_drop(packet);
+            }
             return switch.discard(index, packet, window);
         }
         let frames = &window.plan.config.switch.pfc.params;

@@ -171,7 +171,7 @@ impl SharedBuffer {
         match ingress.take(now, bytes, pool, terms.threshold, params) {
             Some(Action::None) => true,
             None => {
-                switch.inputs.totals[index].dropped_packets += 1;
+                switch.inputs.totals[index].count_drop(packet);
                 false
             }
             Some(_) if window.plan.config.switch.cbfc.is_some() => {
