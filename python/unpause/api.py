@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from unpause.claims.claim import Claim
+    from unpause.explanation.notebook import Explanation
 
 
 class Result(data.Result):
@@ -47,6 +48,34 @@ class Result(data.Result):
         from unpause.claims.claim import judged
 
         return judged(self, [names] if isinstance(names, str) else names)
+
+    def explain(
+        self,
+        flow: str | int | None = None,
+        *,
+        scheme: str | None = None,
+        seed: int | None = None,
+        point: str | Iterable[str] = (),
+    ) -> Explanation:
+        """Why: losses, causes of PAUSE, delays of the slowest flows, senders that wait, late jobs.
+
+        The parts are those of ``unpause explain``. A notebook shows them.
+
+        Args:
+            flow: Only what is known of this flow: its number, an entry, a job, or a message of a
+                job, such as ``"17:3"`` (connection and number).
+            scheme: Only this one; the first run of each by default.
+            seed: Only runs with this seed.
+            point: Only runs with this swept value, such as ``"place=packed"``, or these.
+
+        Raises:
+            ResultError: the result has no causes, or there is no such run or flow.
+        """
+        from unpause.explanation.notebook import Explanation
+
+        points = [point] if isinstance(point, str) else list(point)
+        name = None if flow is None else str(flow)
+        return Explanation.of(self, name, scheme, seed, points)
 
     def figure(self, name: str) -> Figure:
         """Draw one figure by its name in :data:`unpause.figures.FIGURES`.

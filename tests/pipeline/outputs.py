@@ -23,7 +23,7 @@ import unpause
 from unpause import _native, figures
 from unpause.commands import compare, explain, perfetto, report
 from unpause.data.result import Result
-from unpause.explanation import sentences, trees_json
+from unpause.explanation import chosen, sentences, trees_json
 from unpause.pages import explore, notebook
 
 _BROKEN_NUMBER = re.compile(r"\b(nan|inf|None)\b|(?<![\w.\-])-\d")
@@ -71,7 +71,7 @@ def told(result: Result) -> Said:
     with _guarded(said, "sentences"):
         said.sentences = dict(sentences.of_result(result))
     with _guarded(said, "explain"):
-        runs = explain.the_runs(result)
+        runs = chosen.the_runs(result)
         said.lines = [
             line for text in explain.lines(result, runs, _WIDE, None) for line in text.split("\n")
         ]

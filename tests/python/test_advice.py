@@ -41,7 +41,7 @@ def test_headroom_is_named_where_it_is_set() -> None:
     small = single_switch(3, '[pfc]\nxoff = "100KB"\nheadroom = "2KB"', PFC, TWO)
     _, text, tree = told(small)
     assert tree.lost
-    assert text.startswith("[pfc] headroom (2KB) is too small: remove it")
+    assert text.startswith("[pfc] headroom (2KB) is too small: set pfc.headroom to ")
     assert harm(small)[1] > 0
     assert harm(small.replace('headroom = "2KB"', ""))[1] == 0
 

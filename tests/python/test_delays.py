@@ -11,7 +11,7 @@ import unpause
 from unpause import figures
 from unpause.commands import explain
 from unpause.data.result import Result, Run
-from unpause.explanation import delays, flow_lines, lateness
+from unpause.explanation import chosen, delays, flow_lines, lateness
 
 INCAST = """
 duration = "20ms"
@@ -135,7 +135,7 @@ def test_flows_of_one_sender_wait_for_each_other(result: Result) -> None:
 
 
 def test_the_slowest_flows_are_listed(result: Result) -> None:
-    runs = explain.the_runs(result, "HPCC")
+    runs = chosen.the_runs(result, "HPCC")
     first, *rest = explain.slowest(runs, 3, 200)
     assert first.startswith("HPCC (seed 1): the slowest flows")
     assert len(rest) == 3
@@ -170,7 +170,7 @@ def test_the_parts_of_unfinished_flows_add_up(short: Result) -> None:
 
 
 def test_unfinished_flows_are_the_slowest(short: Result) -> None:
-    runs = explain.the_runs(short, "HPCC")
+    runs = chosen.the_runs(short, "HPCC")
     _, *lines = explain.slowest(runs, 20, 200)
     stuck = [" did not finish in " in line for line in lines]
     assert stuck == sorted(stuck, reverse=True)
@@ -285,8 +285,8 @@ def test_the_critical_path_goes_down_to_the_delays_of_its_messages(src: str, why
 
 def test_an_unknown_seed_names_those_there_are(result: Result) -> None:
     with pytest.raises(unpause.errors.ResultError, match="no run has seed 7; there are 1"):
-        explain.the_runs(result, seed=7)
-    assert [run.scheme for run in explain.the_runs(result, seed=1)] == result.schemes
+        chosen.the_runs(result, seed=7)
+    assert [run.scheme for run in chosen.the_runs(result, seed=1)] == result.schemes
 
 
 def test_the_figure_has_a_bar_for_each_scheme(result: Result) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +12,7 @@ import unpause
 from scenarios import PFC, flow, scheme, traffic
 from test_advice import DWRR, POOL, TWO, harm, overload, single_switch
 from unpause.data.result import Run
-from unpause.explanation import advice, causes
+from unpause.explanation import advice, causes, incidents
 
 
 def of_run(source: str) -> tuple[Run, str]:
@@ -70,12 +72,12 @@ def crossbar(name: str, input_buffer: str) -> str:
 #: Advice, its place, the change that follows it, and the measure that falls.
 LOSSES = [
     (
-        "[pfc] headroom_delays (1) is too small: remove it",
+        "[pfc] headroom_delays (1) is too small: raise pfc.headroom_delays to ",
         single_switch(3, f"{XOFF}\nheadroom_delays = 1", PFC, TWO),
         ("headroom_delays = 1", ""),
     ),
     (
-        "[slow_receiver] buffer (105KB) is too small: raise it, or remove it",
+        "[slow_receiver] buffer (105KB) is too small: raise slow_receiver.buffer to ",
         single_switch(2, RECEIVER, PFC, ONE),
         ('buffer = "105KB"', ""),
     ),
@@ -348,3 +350,88 @@ def test_a_switch_that_does_not_fill_a_link_is_the_root() -> None:
         ("incast", "S0->H0"),
         ("switch", "S0"),
     }
+
+
+#: A setting with the value that is advised for it.
+_ADVISED = re.compile(r"(?:raise|set|and) ([\w.]+) to ([\d.,]+) ?([kKMG]?B)? or more")
+
+
+def random_incast(number: int, kind: str) -> str:
+    """Hosts of random links send to one, with too little memory of a kind."""
+    draw = random.Random(f"{kind} {number}")
+    rate, delay = draw.choice([10, 25, 100, 400]), draw.choice([50, 500, 2_000, 10_000])
+    payload, hosts = draw.choice([1_000, 4_096, 9_000]), draw.choice([3, 5, 9])
+    need = 2 * delay * rate // 8 + 2 * (payload + 68) + 84
+    xoff = max(20_000, 4 * payload, need // 2)
+    pfc, switch = f'[pfc]\nxoff = "{xoff}B"\n', ""
+    if kind == "buffer":
+        shared = (hosts - 1) * xoff * draw.choice([3, 6, 9]) // 10
+        switch = f'[switch]\nbuffer = "{hosts * need + shared}B"\n'
+    elif kind == "headroom":
+        pfc += f'headroom = "{need * draw.choice([1, 5, 9]) // 10}B"\n'
+    elif kind == "headroom_delays":
+        pfc += "headroom_delays = 1\n"
+    else:
+        pfc += f'headroom = "{need}B"\nheadroom_pool = "{need * 3 // 2}B"\n'
+    micros = min(6_000, max(200, 15 * (xoff + need) * 8 // rate // 1_000 + delay // 50))
+    return (
+        f'duration = "{micros}us"\n[topology]\nbuilder = "single-switch"\nhosts = {hosts}\n'
+        f'rate = "{rate}Gbps"\ndelay = "{delay}ns"\n[host]\npayload = "{payload}B"\n'
+        f"[probes]\ncauses = true\n{switch}{pfc}{PFC}\n{flow('t', f'H1..H{hosts - 1}', 'H0')}"
+    )
+
+
+@pytest.mark.parametrize("kind", ["buffer", "headroom", "headroom_delays", "headroom_pool"])
+def test_memory_that_explain_advises_loses_nothing(kind: str) -> None:
+    tried = 0
+    for number in range(8):
+        source = random_incast(number, kind)
+        run, text = of_run(source)
+        if not any(row["headroom_dropped_packets"] for row in run.table("ports").to_pylist()):
+            continue
+        # Where the buffer is full before PAUSE begins, there is no tree.
+        every = [*text.splitlines(), *incidents.losses(run.result, run)]
+        of_key = [line for line in every if _ADVISED.search(line)]
+        assert of_key, (source, text)
+        advised = _ADVISED.findall(of_key[0])
+        assert advised, of_key[0]
+        followed = source
+        for key, value, unit in advised:
+            name = key.rpartition(".")[2]
+            new = f'"{value.replace(",", "")}{unit}"' if unit else value
+            followed, replaced = re.subn(rf"(?m)^{name} = .*$", f"{name} = {new}", followed)
+            assert replaced == 1, (key, source)
+        assert lost(followed) == 0, (of_key[0], source)
+        tried += 1
+    assert tried >= 3
+
+
+def _victims_wait(run: Run) -> float:
+    return sum(row["waited_ns"] for row in run.table("victims").to_pylist())
+
+
+def test_a_watchdog_that_explain_advises_frees_the_victims_of_a_storm() -> None:
+    tried = 0
+    for number in range(6):
+        draw = random.Random(f"storm {number}")
+        rate, quanta = draw.choice([25, 100, 400]), draw.choice([2_000, 8_000, 65_535])
+        pause_us = quanta * 512 / rate / 1_000
+        length = int(pause_us * draw.uniform(6, 12)) + 100
+        source = (
+            f'duration = "{length + 400}us"\n[topology]\nbuilder = "two-switch"\n'
+            f'left = "H0..H2"\nright = ["R0", "R1"]\nrate = "{rate}Gbps"\ndelay = "1us"\n'
+            f'[probes]\ncauses = true\n[pfc]\nxoff = "50KB"\npause_quanta = {quanta}\n{PFC}\n'
+            '[[event]]\nkind = "pause-storm"\nnode = "R0"\nat = "50us"\n'
+            f'until = "{length + 50}us"\n'
+            f"{flow('culprit', 'H0', 'R0')}\n{flow('victim', 'H1', 'R1')}\n"
+        )
+        run, text = of_run(source)
+        table = re.search(r"\[switch\.watchdog\] (.*)", text)
+        assert table, (source, text)
+        keys = re.findall(r'(\w+ = "[^"]*")', table[1])
+        assert len(keys) == 4, table[1]
+        followed, _ = of_run("\n".join([source, "[switch.watchdog]", *keys]))
+        assert followed.table("storms").num_rows, (keys, source)
+        assert _victims_wait(followed) < 0.7 * _victims_wait(run), (keys, source)
+        tried += 1
+    assert tried == 6

@@ -15,7 +15,7 @@ from conftest import Builder
 from scenarios import CAUSES, PFC, entry, explicit, flow, link, scenario, two_switch
 from unpause import NothingToDraw, Result, figures
 from unpause.commands import explain
-from unpause.explanation import lateness, trees_json
+from unpause.explanation import chosen, lateness, trees_json
 from unpause.sweeps import grouped
 
 US = 1e3
@@ -133,10 +133,10 @@ def test_what_is_as_fast_as_alone_is_not_late(builder: Builder) -> None:
 def test_explain_says_it_with_pauses_and_without(builder: Builder) -> None:
     job(builder)
     result = builder.result()
-    said = "\n".join(explain.lines(result, explain.the_runs(result), 2000, None))
+    said = "\n".join(explain.lines(result, chosen.the_runs(result), 2000, None))
     assert said.startswith("No PAUSE was sent.\n\nPFC: Iteration 1 of gpt, its longest, took")
-    assert "Iteration" not in "\n".join(explain.lines(result, explain.the_runs(result), 2000, 1.0))
-    [run] = trees_json.as_json(result, explain.the_runs(result), None)["runs"]
+    assert "Iteration" not in "\n".join(explain.lines(result, chosen.the_runs(result), 2000, 1.0))
+    [run] = trees_json.as_json(result, chosen.the_runs(result), None)["runs"]
     [late] = run["late"]
     assert late["delayed"]["excess_ns"] == 100 * US
     assert late["late"] == pytest.approx(0.5)

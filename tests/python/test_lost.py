@@ -55,7 +55,9 @@ def test_a_pool_is_exhausted_before_the_headroom_of_a_port() -> None:
     for pfc in ({"headroom": "30KB", **pool}, pool):
         _, said, advised = _told(pfc=pfc, last=5, size="100KB")
         assert said.startswith("The headroom pool was exhausted before the headroom of S0->H")
-        assert advised.startswith("[pfc] headroom_pool (30KB) was exhausted: raise it, or remove")
+        assert advised.startswith(
+            "[pfc] headroom_pool (30KB) was exhausted: raise pfc.headroom_pool to "
+        )
     # The advice helps.
     helped = _run(pfc={"headroom": "30KB"}, host={}, last=5, size="100KB")
     ports = helped.tables["ports"].to_pylist()
@@ -66,4 +68,4 @@ def test_headroom_that_is_too_small_is_still_named() -> None:
     for pool in ({}, {"headroom_pool": "300KB"}):
         _, said, advised = _told(pfc={"headroom": "5KB", **pool}, last=5)
         assert said.startswith("Headroom too small: ")
-        assert advised.startswith("[pfc] headroom (5KB) is too small: remove it")
+        assert advised.startswith("[pfc] headroom (5KB) is too small: set pfc.headroom to 27.2 KB")

@@ -16,7 +16,7 @@ import pytest
 
 import unpause
 from conftest import Builder
-from scenarios import PFC, burst, entry, scheme, star
+from scenarios import PFC, burst, entry, flow, scheme, star
 from unpause.commands import sweep as sweep_command
 from unpause.explanation import notices
 from unpause.sweeps import warned as warned_points
@@ -96,6 +96,7 @@ SCENARIO = star(
     PFC,
     scheme("DCQCN", "dcqcn"),
     burst("incast", "H1..H8", "H0", size="100KB", interval="200us", jitter="20us"),
+    *(flow(f"late{number}", "H1", "H0", start="1ms") for number in range(4)),
     entry("sweep", name="headroom", key="pfc.headroom", values=[1, 2, 40], unit="KB"),
     title="Headroom that is too small",
     duration="300us",

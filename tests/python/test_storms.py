@@ -87,7 +87,7 @@ def test_a_storm_without_a_watchdog_is_told_with_what_to_add() -> None:
     assert said.startswith("look at H2: its NIC paused priority 3 for 3")
     assert "without a break" in said
     assert '[switch.watchdog] ports = "hosts"' in said
-    assert "a poll_interval of 20.0 us or more" in said
+    assert 'poll_interval = "20us", detection_time = "20us"' in said
     # It helps when it is followed: those who do not send to H2 wait less.
     result = unpause.run(SCENARIO, progress=False)
     waited = {

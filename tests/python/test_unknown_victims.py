@@ -10,7 +10,7 @@ import unpause
 from scenarios import CAUSES, burst, entry, explicit, flow, scenario, scheme, star
 from unpause.commands import explain
 from unpause.data.result import Result
-from unpause.explanation import account, sentences, story
+from unpause.explanation import account, chosen, sentences, story
 from unpause.pages import overview
 
 CREDITS = star(
@@ -65,9 +65,9 @@ def test_paused_acks_leave_the_count_open(causes: bool) -> None:
 
 
 def test_explain_says_that_acks_are_not_counted() -> None:
-    [text, *_] = explain.lines(paused := _run("flow"), explain.the_runs(paused), 100, None)
+    [text, *_] = explain.lines(paused := _run("flow"), chosen.the_runs(paused), 100, None)
     assert "0 victim flows (flows whose ACKs were paused are not counted)" in " ".join(text.split())
-    [text, *_] = explain.lines(calm := _run("control"), explain.the_runs(calm), 100, None)
+    [text, *_] = explain.lines(calm := _run("control"), chosen.the_runs(calm), 100, None)
     assert text.endswith("0 victim flows")
 
 

@@ -19,65 +19,23 @@ from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
 from unpause.explanation import (
     account,
-    advice,
     causes,
+    chosen,
     delays,
+    explained,
     flow_lines,
     held,
     incidents,
-    lateness,
-    shaped,
     trees_json,
 )
-from unpause.explanation.tree_lines import culprits, indented, of_tree, sure, when
+from unpause.explanation.explained import Part
+from unpause.explanation.tree_lines import culprits, indented, sure, when
 from unpause.explanation.trees import Egress, Stop, Tree
 from unpause.pages import textual
 from unpause.pages.summary import Summary
-from unpause.text import nearest, plural, rate, time
+from unpause.text import plural, time
 
 _MOST_TREES = 3
-
-
-def needed(result: Result) -> None:
-    """Refuses a result that does not say why.
-
-    Raises:
-        ResultError: it was not asked to, or its version could not; with how to get it.
-    """
-    where = result.directory or "this result"
-    if causes.is_older(result):
-        version = result.manifest.get("unpause", "before")
-        raise ResultError(
-            f"{where} is of version {version}, which did not record causes\n"
-            "hint: run the scenario again with `causes = true` in its [probes]"
-        )
-    asked = causes.are_there(result) if result.source else result.tables["causes"].num_rows
-    if not asked:
-        file = result.manifest.get("scenario", {}).get("file", "FILE")
-        raise ResultError(
-            f"{where} was recorded without the causes of its PAUSEs\n"
-            f"hint: add `causes = true` to [probes] in {file}, and run it again"
-        )
-
-
-def the_runs(result: Result, scheme: str | None = None, seed: int | None = None) -> list[Run]:
-    """The first run of each scheme, or of one; of those with `seed`.
-
-    Raises:
-        ResultError: there is no such scheme, or no run with this seed.
-    """
-    if scheme is not None and scheme not in result.schemes:
-        names = ", ".join(result.schemes)
-        near = nearest(scheme, result.schemes)
-        raise ResultError(f"no scheme {scheme!r}{near} (known: {names})")
-    wanted = [scheme] if scheme is not None else result.schemes
-    if seed is None:
-        return [result.runs_of(name)[0] for name in wanted]
-    seeds = sorted({run.row["seed"] for name in wanted for run in result.runs_of(name)})
-    if seed not in seeds:
-        raise ResultError(f"no run has seed {seed}; there are {', '.join(map(str, seeds))}")
-    every = [[run for run in result.runs_of(name) if run.row["seed"] == seed] for name in wanted]
-    return [of[0] for of in every if of]
 
 
 def slowest(runs: Sequence[Run], most: int, columns: int) -> Iterator[str]:
@@ -106,39 +64,45 @@ def slowest(runs: Sequence[Run], most: int, columns: int) -> Iterator[str]:
 
 
 def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None) -> Iterator[str]:
-    """The whole text: trees of the first run with any, compared with the other runs."""
+    """The whole text: the parts of the first run with a PAUSE, compared with the other runs."""
     every = {run.scheme: account.trees(run, at_ns) for run in runs}
-    told = next((run for run in runs if every[run.scheme]), None)
-    failed = incidents.told(result, told or runs[0], runs if at_ns is None else ())
-    if told is None:
-        then = f" at {time(at_ns)}" if at_ns is not None else ""
-        yield f"No PAUSE was in force{then}." if then else "No PAUSE was sent."
-        yield from (printed.wrapped(text, columns) for text in failed)
-        yield from lateness.lines(runs[0], columns, at_ns)
-        return
+    told = next((run for run in runs if every[run.scheme]), runs[0])
     trees = every[told.scheme]
     yield printed.wrapped(_head(result, told, trees, at_ns), columns)
-    yield from (printed.wrapped(text, columns) for text in failed)
-    titles = account.titles(told, trees)
-    for number, (tree, title) in enumerate(zip(trees[:_MOST_TREES], titles, strict=False), 1):
-        yield ""
-        yield from _tree(result, told, tree, f"{number}. {title}", columns, at_ns)
-    if len(trees) > _MOST_TREES:
-        rest = trees[_MOST_TREES:]
-        yield ""
-        yield printed.wrapped(
-            f"{len(rest)} more, from {plural(sum(t.pauses for t in rest), 'PAUSE')} and "
-            f"{time(sum(t.paused_ns for t in rest))} of pause: --json has them all.",
-            columns,
-        )
-    yield from lateness.lines(told, columns, at_ns)
-    if len(runs) > 1 and at_ns is None:
+    for part in explained.of_run(result, told, at_ns, columns):
+        if part.title:
+            yield ""
+            yield printed.wrapped(f"{part.title}:", columns)
+        for text in part.texts:
+            if part.name in ("trees", "late"):
+                yield ""
+            yield _text(told, part, text, columns)
+    if at_ns is None and (storms := incidents.other_storms(told, runs)):
+        yield printed.wrapped(storms, columns)
+    if trees and len(runs) > 1 and at_ns is None:
         yield ""
         yield "Under each scheme"
         yield textual.table(_schemes(told, trees[:_MOST_TREES], every), columns)
 
 
+def _text(run: Run, part: Part, text: str, columns: int) -> str:
+    """A text of a part in lines."""
+    if part.name == "trees":
+        return text
+    if part.name == "late":
+        return printed.wrapped(f"{run.scheme}: {text}", columns)
+    return indented(text, columns) if part.title else printed.wrapped(text, columns)
+
+
 def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> str:
+    if not trees:
+        then = f" was in force at {time(at_ns)}" if at_ns is not None else " was sent"
+        who = (
+            f"{run.scheme} (seed {run.row['seed']}): "
+            if len(result.runs_of(run.scheme)) > 1
+            else ""
+        )
+        return f"{who}{'no' if who else 'No'} PAUSE{then}."
     pauses = sum(tree.pauses for tree in trees)
     several = f", first of {len(result.runs_of(run.scheme))} runs" * (
         len(result.runs_of(run.scheme)) > 1
@@ -158,18 +122,6 @@ def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> s
         began = f" since {time(since)}" if since is not None else ""
         return f"Deadlock {cycle}{began}. {text}"
     return text
-
-
-def _tree(
-    result: Result, run: Run, tree: Tree, title: str, columns: int, at_ns: float | None
-) -> Iterator[str]:
-    link = account.link_rates(run).get(tree.root, 0)
-    speed = f", {rate(link)}" if link else ""
-    if limit := shaped.limit(run, tree, link):
-        speed = f", {rate(limit)} of {rate(link)} (max_rate)"
-    yield printed.wrapped(f"{title}{speed}: {when(tree)}", columns)
-    yield from of_tree(tree, columns, at_ns)
-    yield indented(f"Could help: {advice.of_run(result, run)(tree)}.", columns)
 
 
 def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
@@ -277,11 +229,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--at", help="only PAUSEs in force at this time, such as 3.2ms")
     parser.add_argument("--port", help="why this egress port was paused, such as S0->H1")
     parser.add_argument(
-        "--flow", help="what this flow waited for and filled: its number, or a traffic entry"
+        "--flow",
+        help="what this flow waited for and filled: its number, a traffic entry, a job, or a "
+        "message of a job such as 17:3 (connection and number)",
     )
     parser.add_argument("--slowest", type=int, metavar="N", help="where the time of N flows went")
     parser.add_argument("--scheme", help="only this one")
     parser.add_argument("--seed", type=int, help="the run of this seed, in place of the first")
+    parser.add_argument(
+        "--point",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="the run with this swept value; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--width", type=int, help="width of the output in columns")
     return parser
@@ -295,8 +256,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         at_ns = None if options.at is None else _time_ns(options.at)
         port = None if options.port is None else _egress(options.port)
         result = unfinished.stopped(options.directory) or load(options.directory)
-        needed(result)
-        runs = the_runs(result, options.scheme, options.seed)
+        causes.needed(result)
+        wanted = options.scheme, options.seed, options.point
+        if options.flow is None or options.json or options.slowest is not None or port is not None:
+            runs = chosen.the_runs(result, *wanted)
+        else:
+            runs = chosen.with_flow(result, options.flow, *wanted)
         _check_time(runs, at_ns)
         if options.json:
             print(json.dumps(trees_json.as_json(result, runs, at_ns), default=trees_json.plain))

@@ -6,13 +6,13 @@ there already, or that names a key as set which is not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from unpause.data import capacity
 from unpause.data.result import Result, Run
 from unpause.data.setting import Setting, at_rate, in_bytes, in_ns
-from unpause.explanation import measured, outages, shaped
+from unpause.explanation import measured, memory, outages, shaped
 from unpause.explanation.hashed import Hashed
 from unpause.explanation.measured import Port
 from unpause.explanation.trees import Tree, every_stop
@@ -94,7 +94,7 @@ class _Adviser:
             return None
         model = self.set.get("switch.model", "shared-buffer")
         if tree.kind == "nic" and self.set.get("slow_receiver.buffer") is not None:
-            return f"{self._now('slow_receiver.buffer')} is too small: raise it, or remove it"
+            return self._enough("slow_receiver.buffer", "is too small")
         kind = tree.why_lost.kind if tree.why_lost is not None else "headroom"
         if kind in ("ignored", "errors", "unclear", "pool"):
             return self._not_headroom(tree)
@@ -110,26 +110,22 @@ class _Adviser:
             return f"raise input_buffer of [switch.{table}], or lower [pfc] xoff"
         for key in ("pfc.headroom", "pfc.headroom_delays"):
             if self.set.get(key) is not None:
-                return (
-                    f"{self._now(key)} is too small: remove it, and headroom follows from each "
-                    "link's rate, length and frame size"
-                )
+                return self._enough(key, "is too small")
         if self.set.get("switch.buffer") is not None:
-            return (
-                f"{self._now('switch.buffer')} does not hold the headroom of all ports beyond "
-                "XOFF: raise it, or lower the threshold"
-            )
+            fault = "does not hold the headroom of all ports beyond XOFF"
+            return self._enough("switch.buffer", fault)
         return "headroom_dropped_packets in table ports names the ports that lost frames"
+
+    def _enough(self, key: str, fault: str) -> str:
+        """What is wrong with a key, and how much is enough."""
+        return memory.advised(self.run, key, f"{self._now(key)} {fault}")
 
     def _not_headroom(self, tree: Tree) -> str:
         """Frames were lost although the headroom of each port was large enough for its link."""
         assert tree.why_lost is not None
         links = ", ".join(tree.why_lost.links[:3])
         if tree.why_lost.kind == "pool":
-            return (
-                f"{self._now('pfc.headroom_pool')} was exhausted: raise it, or remove it, so that "
-                "each port has its own"
-            )
+            return self._enough("pfc.headroom_pool", "was exhausted")
         if tree.why_lost.kind == "errors":
             return f"repair {links}: no headroom is enough if XOFF frames are lost there"
         if tree.why_lost.kind == "unclear":
@@ -146,6 +142,8 @@ class _Adviser:
         """A queue that stays because senders send as much as its link carries."""
         if tree.left_by is None:
             return None
+        if (repair := self._failed(tree)) is not None:
+            return repair
         less = f"a little less than the {rate(self._rate(tree))} of {tree.root}"
         if self._is_udp(tree):
             return f"limit the senders to {less}: UDP obeys no congestion control"
@@ -206,11 +204,12 @@ class _Adviser:
         poll = self._pause_ns(host)
         if not poll or longest < _STORM * poll:
             return None
+        every = f'"{math.ceil(poll / 1e3)}us"'
         return (
             f"look at {host}: {_its_nic(tree)} paused priority {tree.priority} for {time(longest)} "
             "without a break. A PFC watchdog at its port prevents this from holding up others: "
-            '[switch.watchdog] ports = "hosts", with detection_time and poll_interval that add up '
-            f"to less than that, and a poll_interval of {time(poll)} or more"
+            f'[switch.watchdog] ports = "hosts", poll_interval = {every}, '
+            f"detection_time = {every}, restoration_time = {every}"
         )
 
     def _has_event(self, tree: Tree) -> bool:
@@ -337,6 +336,8 @@ class _Adviser:
     def _slow_link(self, tree: Tree) -> str | None:
         if tree.kind != "slow-link":
             return None
+        if (repair := self._failed(tree)) is not None:
+            return repair
         here = f"one sender on a faster link is enough to fill {tree.root}: limit its rate to "
         limit = rate(self._rate(tree))
         if self._has_control() or self._is_udp(tree):
@@ -480,18 +481,12 @@ class _Adviser:
     def _now(self, key: str) -> str:
         """A key with its value as the scenario writes it."""
         table, _, name = key.rpartition(".")
-        return f"[{table}] {name} ({_written(self.set.get(key))})"
+        return f"[{table}] {name} ({memory.written(self.set.get(key))})"
 
 
 def _its_nic(tree: Tree) -> str:
     """The NIC of a host that is the root; of several, by its link."""
     return f"its NIC {tree.root}" if tree.root.peer else "its NIC"
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {it}" for key, it in value.items())
-    return str(value)
 
 
 def _listed(numbers: Sequence[int]) -> str:

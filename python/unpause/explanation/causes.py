@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from unpause.data import series
 from unpause.data.result import Result, Run
+from unpause.errors import ResultError
 from unpause.explanation import lost, standing
 from unpause.explanation.cause_rows import Causes
 from unpause.explanation.standing import APART_NS
@@ -368,6 +369,28 @@ def _cycle(causes: Causes, first: np.ndarray, root: Egress) -> list[Egress]:
         following = [] if np.isnan(by) else by_cause.get(int(by), [])
         at = max(following, key=lambda row: causes.numbers["egress_bytes"][row], default=None)
     return found
+
+
+def needed(result: Result) -> None:
+    """Refuses a result that does not say why.
+
+    Raises:
+        ResultError: it was not asked to, or its version could not; with how to get it.
+    """
+    where = result.directory or "this result"
+    if is_older(result):
+        version = result.manifest.get("unpause", "before")
+        raise ResultError(
+            f"{where} is of version {version}, which did not record causes\n"
+            "hint: run the scenario again with `causes = true` in its [probes]"
+        )
+    asked = are_there(result) if result.source else result.tables["causes"].num_rows
+    if not asked:
+        file = result.manifest.get("scenario", {}).get("file", "FILE")
+        raise ResultError(
+            f"{where} was recorded without the causes of its PAUSEs\n"
+            f"hint: add `causes = true` to [probes] in {file}, and run it again"
+        )
 
 
 def flows_named(run: Run, name: str) -> pa.Table:

@@ -12,39 +12,40 @@ from unpause import printed
 from unpause.data import lives, series
 from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
-from unpause.errors import ResultError
-from unpause.explanation import account, causes, delays, held, predecessors
+from unpause.explanation import account, causes, chosen, delays, held, messages, predecessors
 from unpause.explanation.tree_lines import sure, waited, when
 from unpause.explanation.trees import Tree
-from unpause.text import nearest, plural, time, were
+from unpause.text import plural, time, were
 
 #: At most this many paused links are named.
 _MOST_LINKS = 3
 
 
 def lines(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[str]:
-    """Everything that is known of a flow, by number, or of a traffic entry.
+    """Everything that is known of a flow, by number, of an entry, of a job or of a message."""
+    several = len(run.result.runs_of(run.scheme)) > 1
+    who = chosen.run_name(run) if several else run.scheme
+    for text in sentences(run, name, at_ns):
+        yield printed.wrapped(f"{who}: {text}", columns)
 
-    Raises:
-        ResultError: there is no such flow.
-    """
+
+def sentences(run: Run, name: str, at_ns: float | None) -> Iterator[str]:
+    """The same without the name of the run; :func:`chosen.with_flow` says which runs have it."""
+    if (message := messages.parsed(name)) is not None:
+        yield from messages.sentences(run, *message)
+        name = str(message[0])
     flows = causes.flows_named(run, name)
-    if not flows.num_rows and (text := predecessors.waiting(run, name)):
-        yield printed.wrapped(f"{run.scheme}: {text}", columns)
-        return
     if not flows.num_rows:
-        entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
-        known = ", ".join(map(str, entries[:12]))
-        raise ResultError(f"no flow {name!r}{nearest(name, entries)} (known: {known})")
-    if at_ns is None and delays.are_there(run):
-        for text in _delays(run, flows):
-            yield printed.wrapped(f"{run.scheme}: {text}", columns)
-    for text in _told(run, name, flows, at_ns):
-        yield printed.wrapped(f"{run.scheme}: {text}", columns)
+        yield from filter(None, [predecessors.waiting(run, name)])
+        return
+    if at_ns is None and message is None and delays.are_there(run):
+        yield from _delays(run, flows)
+    yield from _told(run, name, flows, at_ns)
 
 
 def _delays(run: Run, flows: pa.Table) -> Iterator[str]:
-    """Where the time of a flow went, or of the slowest flows of an entry."""
+    """Where the time of a flow went, of the slowest flows of an entry, or of messages."""
+    yield from messages.of_connections(run, flows)
     if flows.num_rows > 1:
         yield from delays.of_entry(run, flows)
         return

@@ -18,17 +18,11 @@ from unpause.text import listed, plural, time
 _MOST = 3
 
 
-def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
-    """The losses and failed links of `run`, its storms, and which other `runs` have some.
-
-    Without any of these `runs`, nothing is said of storms.
-    """
+def other_storms(run: Run, runs: Sequence[Run]) -> str:
+    """Which other `runs` have storms; empty if none has."""
     others = {it.scheme: it.table("storms").num_rows for it in runs if it.scheme != run.scheme}
     counted = [f"{scheme} ({count})" for scheme, count in others.items() if count]
-    more = (
-        [f"Storms under other schemes: {listed(counted)}; --scheme shows them."] if counted else []
-    )
-    return [*_losses(result, run), *(_storms(run) if runs else ()), *more]
+    return f"Storms under other schemes: {listed(counted)}; --scheme shows them." if counted else ""
 
 
 #: Kinds of warnings about losses, and how a sentence about one begins.
@@ -36,27 +30,55 @@ _LOSSES = {
     "headroom-drops": "Lost",
     "lossless-drops": "Lost",
     "queue-drops": "Lost",
+    "trimmed": "Trimmed",
     "link-down": "Link failure",
     "frame-errors": "Frame errors",
 }
 
 
-def _losses(result: Result, run: Run) -> Iterator[str]:
+#: Kinds of warnings about senders that wait for something at the end of a run.
+_WAITING = (
+    "unfinished-flows",
+    "stuck-flows",
+    "waiting-flows",
+    "gave-up",
+    "failed-jobs",
+    "stuck-jobs",
+    "unfinished-jobs",
+)
+
+
+def losses(result: Result, run: Run) -> Iterator[str]:
     """Each loss with its reason and what helps, in the words of `unpause run`."""
+    found = _by_kind(result, run)
+    for kind, begin in _LOSSES.items():
+        every = found.get(kind, [])
+        few = begin in ("Lost", "Trimmed")
+        for warning in every[:_MOST] if few else every:
+            helps = warning.get("help") if few else None
+            yield f"{begin}: {warning['message']}." + (f" Could help: {helps}." if helps else "")
+        if few and (more := len(every) - _MOST) > 0:
+            yield f"{begin}: {plural(more, 'more place')}: see table ports."
+
+
+def waiting(result: Result, run: Run) -> Iterator[str]:
+    """Flows and jobs that did not end, and what their senders wait for."""
+    found = _by_kind(result, run)
+    for kind in _WAITING:
+        for warning in found.get(kind, [])[:_MOST]:
+            yield f"{warning['message']}."
+
+
+def _by_kind(result: Result, run: Run) -> dict[str, list[Mapping[str, Any]]]:
+    """The warnings of a run."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for warning in result.manifest.get("warnings", []):
         if isinstance(warning, dict) and warning.get("run") == run.row["run"]:
             found.setdefault(warning.get("kind", ""), []).append(warning)
-    for kind, begin in _LOSSES.items():
-        every = found.get(kind, [])
-        for warning in every if begin != "Lost" else every[:_MOST]:
-            helps = warning.get("help") if begin == "Lost" else None
-            yield f"{begin}: {warning['message']}." + (f" Could help: {helps}." if helps else "")
-        if begin == "Lost" and (more := len(every) - _MOST) > 0:
-            yield f"Lost: {plural(more, 'more place')}: see table ports."
+    return found
 
 
-def _storms(run: Run) -> Iterator[str]:
+def storms(run: Run) -> Iterator[str]:
     """A sentence for each storm that a PFC watchdog found."""
     rows = run.table("storms").to_pylist()
     for row in rows[:_MOST]:

@@ -11,7 +11,7 @@ them is certain. Once routes have changed, no path is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import printed
 from unpause.data import reroutes, series
 from unpause.data.fabric import Fabric, Port
 from unpause.data.result import Run
@@ -282,15 +281,6 @@ def _because(
             longest = overlap
             found = title if title[:2].isupper() else title[0].lower() + title[1:]
     return found
-
-
-def lines(run: Run, columns: int, at_ns: float | None) -> Iterator[str]:
-    """A paragraph for each job, after an empty line; none if a time is asked about."""
-    if at_ns is not None:
-        return
-    for it in of_run(run):
-        yield ""
-        yield printed.wrapped(f"{run.scheme}: {sentence(it)}", columns)
 
 
 def as_json(run: Run) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from unpause.data import drawn, series
 from unpause.data.fabric import senders_and_receivers
 from unpause.data.result import Result, Run
 from unpause.errors import ResultError
-from unpause.explanation import causes, trees_json
+from unpause.explanation import causes, explained, trees_json
 from unpause.pages.packed import Pack
 from unpause.pages.rows import SHOWN, Rows
 
@@ -117,6 +117,7 @@ def frame(run: Run, detail: Detail, left_out: list[str]) -> bytes:
         },
         "events": events.told(pack, whole),
         "trees": _trees(run, left_out),
+        "parts": _parts(run),
         "tables": {name: _table(run, name, detail.rows, left_out) for name in SHOWN},
     }
     return pack.frame(told)
@@ -266,6 +267,16 @@ def _trees(run: Run, left_out: list[str]) -> list[dict[str, Any]]:
         for culprit in tree["culprits"]:
             culprit["sources"] = len(culprit["sources"])
     return json.loads(json.dumps(trees[:_MOST_TREES], default=trees_json.plain))
+
+
+def _parts(run: Run) -> list[dict[str, Any]]:
+    """The parts of `unpause explain`; of the trees, which the page draws, only their place."""
+    if why_no_trees(run.result):
+        return []
+    return [
+        {"name": it.name, "title": it.title, "texts": [] if it.name == "trees" else it.texts}
+        for it in explained.of_run(run.result, run)
+    ]
 
 
 def why_no_trees(result: Result) -> str:

@@ -1,4 +1,4 @@
-// The trees of `unpause explain`.
+// The parts of `unpause explain`, the trees among them.
 const FIRST_TREES = 6;
 const roots = new Set();
 
@@ -14,20 +14,29 @@ function showTrees() {
   roots.clear();
   const why = about.why[about.lines[state.line].result];
   if (why) { $("trees").replaceChildren(element("p", why)); return; }
-  const { trees } = run();
-  if (!trees.length) { $("trees").replaceChildren(element("p", "No PAUSE was sent.")); return; }
-  $("trees").replaceChildren(...trees.slice(0, FIRST_TREES).map(tree));
-  if (trees.length > FIRST_TREES) {
-    const more = element("button", `${trees.length - FIRST_TREES} more`);
-    more.type = "button";
-    more.addEventListener("click", () => more.replaceWith(...trees.slice(FIRST_TREES).map((it) => tree(it, 1))));
-    $("trees").append(more);
-  }
+  const { trees, parts } = run();
+  const none = trees.length ? [] : [element("p", "No PAUSE was sent.")];
+  $("trees").replaceChildren(...none, ...parts.map((it) => part(it, trees)));
   for (const { root } of trees.slice(0, 3)) {
     roots.add(root);
     const node = drawnNodes.get(root.split("->")[0]);
     if (node && node.box) node.box.classList.add("root");
   }
+}
+
+// A part in the order of the terminal; the trees open and close, and name links that can be chosen.
+function part({ name, title, texts }, trees) {
+  const box = element("section", "", ...(title ? [element("h3", title)] : []), ...texts.map((it) => element("p", it)));
+  box.dataset.part = name;
+  if (name !== "trees") return box;
+  box.append(...trees.slice(0, FIRST_TREES).map(tree));
+  if (trees.length > FIRST_TREES) {
+    const more = element("button", `${trees.length - FIRST_TREES} more`);
+    more.type = "button";
+    more.addEventListener("click", () => more.replaceWith(...trees.slice(FIRST_TREES).map((it) => tree(it, 1))));
+    box.append(more);
+  }
+  return box;
 }
 
 function tree(it, n) {
