@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use unpause_protocols::flow_control::pfc::PauseMode;
 use unpause_protocols::flow_control::watchdog::Rule;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{NodeId, NodeKind};
+use unpause_sim::config::{NodeId, NodeKind, WatchdogConfig};
 
 use crate::run::Run;
 
 /// Why the watchdog of `run` finds no storm, and what to do about it.
 pub fn why(run: &Run) -> Option<(String, String)> {
     let config = &run.config;
-    let watchdog = config.switch.watchdog?;
+    let earliest = |it: &WatchdogConfig| it.params.detection.max(it.params.poll);
+    let watchdog = config.switch.watchdogs().min_by_key(earliest)?;
     let params = watchdog.params;
-    let earliest = params.detection.max(params.poll);
+    let earliest = earliest(&watchdog);
     if earliest >= config.stop {
         let message = format!(
             "the PFC watchdog cannot find a storm: it needs at least {earliest}, and the run lasts {}",

@@ -1,5 +1,6 @@
 //! PFC watchdogs that poll so often that a run takes long.
 
+use unpause_protocols::flow_control::watchdog::Params;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, NodeKind};
 
@@ -20,9 +21,13 @@ const SHORT_S: f64 = 1.0;
 
 /// The time that one core needs for all polls of a run, in seconds.
 pub fn cost_s(config: &Config) -> f64 {
-    config.switch.watchdog.map_or(0.0, |watchdog| {
-        each_s(config) * polls(config, watchdog.params.poll)
-    })
+    fastest(config).map_or(0.0, |params| each_s(config) * polls(config, params.poll))
+}
+
+/// Those of the watchdog that polls most often.
+fn fastest(config: &Config) -> Option<Params> {
+    let all = config.switch.watchdogs().map(|it| it.params);
+    all.min_by_key(|it| it.poll)
 }
 
 /// Polls of one switch.
@@ -45,7 +50,7 @@ fn each_s(config: &Config) -> f64 {
 /// How long the polls of `run` take, and what to do about it.
 pub fn why(run: &Run) -> Option<(String, String)> {
     let config = &run.config;
-    let params = config.switch.watchdog?.params;
+    let params = fastest(config)?;
     let cost = cost_s(config);
     if cost < LONG_S {
         return None;

@@ -289,7 +289,7 @@ impl<M: Model> Chassis<M> {
         };
         let span = (began.unwrap_or(now), now);
         watchdogs.begin(span, index, (self.id, port, priority));
-        let action = watchdogs.action();
+        let action = watchdogs.action(index);
         if action == WatchdogAction::Drop {
             self.outputs.set_shut(port, class, true);
             while let Some(packet) = self.outputs.take(port, class) {
@@ -320,7 +320,7 @@ impl<M: Model> Chassis<M> {
         let Some(watchdogs) = &mut self.pfc.watchdogs else {
             return;
         };
-        let action = watchdogs.action();
+        let action = watchdogs.action(index);
         window.log.storms.extend(watchdogs.end(now, index));
         if action == WatchdogAction::Drop {
             self.outputs.set_shut(port, class, false);

@@ -16,6 +16,9 @@ pub struct Pfc {
     /// The priority of the queue that PAUSE of each priority stops, if that is not the same.
     #[show(skip)]
     to_queue: Option<[u8; PRIORITIES]>,
+    /// By (port, class): PFC is off there. Empty if it is off nowhere.
+    #[show(skip)]
+    off: Box<[bool]>,
     /// It sends no PAUSE: an NVSwitch that drops packets.
     #[show(skip)]
     pub never_sends: bool,
@@ -31,9 +34,24 @@ impl Pfc {
     /// That of switch `id`, before anything has arrived.
     pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
         let own = plan.switch_settings(id);
+        let overrides = plan.overrides(id);
+        let is_off = |place| overrides.at(place, |it| it.pfc) == Some(false);
+        let off: Vec<bool> = if overrides.is_empty() {
+            Vec::new()
+        } else {
+            plan.places(id)
+                .into_iter()
+                .map(|(port, class)| is_off((port, plan.classes.priority(class))))
+                .collect()
+        };
         Self {
             lossless: own.lossless,
             to_queue: own.pfc_to_queue,
+            off: if off.contains(&true) {
+                off.into()
+            } else {
+                Box::default()
+            },
             never_sends: plan.config.switch.nvlink_drops && plan.config.fabric.is_nvswitch(id),
             pending: PendingPauses::default(),
             watchdogs: Watchdogs::of(id, plan),
@@ -53,9 +71,14 @@ impl Pfc {
         asked.fold(0, |all, priority| all | 1 << stopped(priority))
     }
 
-    /// True if a watchdog has switched off PFC of (port, class) `index`.
+    /// True if (port, class) `index` has no PFC, by its settings.
+    pub fn is_off(&self, index: usize) -> bool {
+        self.off.get(index).is_some_and(|is_off| *is_off)
+    }
+
+    /// True if (port, class) `index` has no PFC, or a watchdog has switched it off.
     pub fn is_masked(&self, index: usize) -> bool {
         let watchdogs = self.watchdogs.as_ref();
-        watchdogs.is_some_and(|watchdogs| watchdogs.masks(index))
+        self.is_off(index) || watchdogs.is_some_and(|watchdogs| watchdogs.masks(index))
     }
 }

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::{Fraction, Rate};
 
+use super::{SwitchConfig, WatchdogConfig};
 use crate::fabric::{NodeId, PRIORITIES, PortId};
 
 /// Settings of some switches with a shared buffer, in place of [`super::SwitchConfig`]'s, or of some of their ports and
@@ -22,6 +23,11 @@ pub struct SwitchOverride {
     pub shift: Option<i32>,
     /// Bytes that each lossless (ingress port, priority) takes after XOFF, in place of [`super::PfcConfig`]'s.
     pub headroom_bytes: Option<u64>,
+    /// False: PFC is off there. The port neither sends nor obeys PAUSE, and what comes in by it has no headroom unless an
+    /// override sets one.
+    pub pfc: Option<bool>,
+    /// The PFC watchdog there, in place of [`super::SwitchConfig`]'s. All ports of a switch are polled at once.
+    pub watchdog: Option<WatchdogConfig>,
     /// Packet memory of the whole switch.
     pub buffer_bytes: Option<u64>,
     /// Largest lossy queue.
@@ -60,6 +66,8 @@ impl SwitchOverride {
             || self.marking.is_some()
             || self.queue_limit.is_some()
             || self.shaper.is_some()
+            || self.pfc.is_some()
+            || self.watchdog.is_some()
     }
 
     /// True if it applies to some ports or priorities of its switches only.
@@ -73,6 +81,14 @@ impl SwitchOverride {
         self.switches.contains(&node)
             && self.ports.as_ref().is_none_or(of_port)
             && self.priorities.is_none_or(|all| all >> priority & 1 == 1)
+    }
+}
+
+impl SwitchConfig {
+    /// The PFC watchdogs of all switches and of those that have another one.
+    pub fn watchdogs(&self) -> impl Iterator<Item = WatchdogConfig> {
+        let own = self.overrides.iter().filter_map(|it| it.watchdog);
+        self.watchdog.into_iter().chain(own)
     }
 }
 

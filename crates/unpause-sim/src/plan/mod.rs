@@ -308,8 +308,10 @@ impl<'a> Plan<'a> {
 
     /// Headroom of a lossless priority at an ingress port of switch `node`; that of an override where there is one.
     pub fn headroom_at(&self, node: NodeId, place: (PortId, u8)) -> u64 {
-        match self.overrides(node).at(place, |it| it.headroom_bytes) {
+        let overrides = self.overrides(node);
+        match overrides.at(place, |it| it.headroom_bytes) {
             Some(own) => self.crossing(true) + own,
+            None if overrides.at(place, |it| it.pfc) == Some(false) => 0,
             None => {
                 let link = &self.ports.transmitters_of(node)[usize::from(place.0)];
                 if self.config.has_lossless_nvlink(node) {

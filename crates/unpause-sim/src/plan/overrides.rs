@@ -1,7 +1,9 @@
 //! Requirements of switches with settings of their own.
 
+use std::collections::BTreeSet;
+
 use unpause_protocols::congestion_point;
-use unpause_protocols::units::Rate;
+use unpause_protocols::units::{Rate, Time};
 
 use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{Config, NodeKind, QueueMarking, SwitchModel, SwitchOverride};
@@ -62,8 +64,12 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             return Err(Invalid::new(FIELD, "there is no such queue").label("queues are 0 to 7"));
         }
         let thresholds = own.fixed.is_some() || own.shift.is_some();
-        let of_pfc =
-            maps.is_some() || own.lossless.is_some() || own.headroom_bytes.is_some() || thresholds;
+        let of_pfc = maps.is_some()
+            || own.lossless.is_some()
+            || own.headroom_bytes.is_some()
+            || thresholds
+            || own.pfc.is_some()
+            || own.watchdog.is_some();
         if of_pfc && !paused {
             return Err(Invalid::new(FIELD, "no switch has PFC")
                 .label("this is a setting of PFC")
@@ -88,16 +94,45 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             return Err(Invalid::new(FIELD, "`kmin` is above `kmax`").label("of this override"));
         }
     }
+    polls(config)
+}
+
+/// The watchdogs of a switch are polled at once.
+fn polls(config: &Config) -> Result<(), Invalid> {
+    let overrides = || config.switch.overrides.iter().rev();
+    let own = overrides().filter(|it| it.watchdog.is_some());
+    let switches: BTreeSet<NodeId> = own.flat_map(|it| it.switches.iter().copied()).collect();
+    for node in switches {
+        let places = (0..ports_of(config, node))
+            .flat_map(|port| (0..PRIORITIES as u8).map(move |it| (port as PortId, it)));
+        let at = |(port, priority)| {
+            let own = overrides().filter(|it| it.applies(node, port, priority));
+            let own = own.filter_map(|it| it.watchdog).next();
+            own.or(config.switch.watchdog).map(|it| it.params.poll)
+        };
+        let polls: BTreeSet<Time> = places.filter_map(at).collect();
+        if polls.len() > 1 {
+            return Err(Invalid::new(
+                FIELD,
+                "watchdogs of one switch have different poll_intervals",
+            )
+            .label("a switch polls all its ports at once")
+            .of(Subject::Switch(node))
+            .help("write the same poll_interval in all of them"));
+        }
+    }
     Ok(())
+}
+
+/// How many ports a node has.
+fn ports_of(config: &Config, node: NodeId) -> usize {
+    let links = config.fabric.links.iter();
+    links.filter(|it| it.a == node || it.b == node).count()
 }
 
 /// Ports are those of its switches, and only what ports and priorities can have is set for some of them.
 fn places(config: &Config, own: &SwitchOverride) -> Result<(), Invalid> {
-    let fabric = &config.fabric;
-    let ports_of = |node: NodeId| {
-        let links = fabric.links.iter();
-        links.filter(|it| it.a == node || it.b == node).count()
-    };
+    let ports_of = |node| ports_of(config, node);
     let is_there = |(node, port): &(NodeId, PortId)| {
         own.switches.contains(node) && usize::from(*port) < ports_of(*node)
     };
@@ -152,7 +187,7 @@ fn maps(config: &Config, own: &SwitchOverride) -> Result<(), Invalid> {
             "the search for deadlocks",
         ),
         (
-            switch.watchdog.is_some(),
+            switch.watchdogs().next().is_some(),
             "switch.watchdog",
             "the PFC watchdog",
         ),

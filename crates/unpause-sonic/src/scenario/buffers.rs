@@ -11,7 +11,7 @@ use crate::model::{Buffer, ConfigDb, Profile, Threshold};
 use crate::values::some_of;
 use unpause_import::FileError;
 
-/// Lossless priorities of all ports: those with PFC and a lossless group at some port. Switches without some of them
+/// Lossless priorities of all ports: those with PFC and a lossless group at some port. Switches and ports without some of them
 /// get overrides.
 pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> BTreeSet<u8> {
     for it in ports.all() {
@@ -42,17 +42,39 @@ fn list(priorities: &BTreeSet<u8>) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// Lists the ports of a switch that lack PFC of some of its lossless priorities.
+/// The ports of a switch that lack PFC of some of its lossless priorities.
 fn without(ports: &Ports<'_>, index: usize, of_switch: &BTreeSet<u8>, writer: &mut Writer) {
+    // Of ports to the same neighbour, which a scenario cannot tell apart, one with PFC counts.
+    let mut names: BTreeMap<String, BTreeSet<u8>> = BTreeMap::new();
     for it in ports.of(index) {
+        names
+            .entry(it.name())
+            .or_default()
+            .extend(own_lossless(&it));
+    }
+    for it in ports.of(index) {
+        let of_name = &names[&it.name()];
         let own = own_lossless(&it);
-        if own != *of_switch {
+        if own != *of_name {
             writer.leave_out(format!(
-                "{}: pfc_enable {} of the port: other ports of the switch have {}, which counts for all: a scenario has PFC by switch",
+                "{}: pfc_enable {}: another port to the same neighbour has {}, which counts for both: a scenario names ports by \
+                 their neighbours",
                 it.whose(),
                 list(&own),
-                list(of_switch)
+                list(of_name)
             ));
+        }
+    }
+    for (name, own) in names {
+        let priorities: BTreeSet<u8> = of_switch.difference(&own).copied().collect();
+        if !priorities.is_empty() {
+            let scope = Scope {
+                port: Some(name),
+                switch: None,
+                priorities,
+            };
+            let from = "PORT_QOS_MAP pfc_enable of this port";
+            writer.of(&scope, "pfc", "false", from);
         }
     }
 }

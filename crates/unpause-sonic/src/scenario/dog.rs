@@ -1,10 +1,9 @@
-//! The PFC watchdog, where all ports have one, or those to hosts.
+//! The PFC watchdog: of all ports, of those to hosts, or of some.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Formatter};
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, common};
+use super::places::{At, differing, most_of_all};
 use super::writer::Writer;
 use crate::model::ConfigDb;
 use unpause_import::FileError;
@@ -41,34 +40,35 @@ pub(super) fn watchdog(
         ));
         return Ok(());
     }
-    let mut all: Vec<Of<'_, Times>> = Vec::new();
-    // Ports to switches, and to hosts.
-    let (mut with, mut without) = ([0_usize; 2], [0_usize; 2]);
+    let mut all = Vec::new();
     for at in ports.all() {
-        let to = usize::from(at.to_host);
-        match times(&at, writer) {
-            None => without[to] += 1,
-            Some(it) => {
-                with[to] += 1;
-                all.push(it);
+        let value = times(&at, writer);
+        let number = 0;
+        all.push(At { at, number, value });
+    }
+    let which = |all: &[At<'_, Option<Times>>]| -> Option<Times> {
+        let first = all.first()?.value.clone()?;
+        all.iter()
+            .all(|it| it.value.as_ref() == Some(&first))
+            .then_some(first)
+    };
+    let (to_hosts, others): (Vec<_>, Vec<_>) = all.iter().cloned().partition(|it| it.at.to_host);
+    let others_have_none = others.iter().all(|it| it.value.is_none());
+    match (which(&all), which(&to_hosts)) {
+        (Some(same), _) => write(&same, "all", writer),
+        (None, Some(same)) if others_have_none => write(&same, "hosts", writer),
+        _ => {
+            for (mut scope, value) in differing("PFC_WD", &all, most_of_all, writer) {
+                scope.priorities.clear();
+                match value {
+                    Some(times) if scope.port.is_none() && scope.switch.is_none() => {
+                        write(&times, "all", writer);
+                    }
+                    Some(times) => writer.of(&scope, "watchdog", times.inline(), "PFC_WD"),
+                    None => {}
+                }
             }
         }
-    }
-    let which = match (with, without) {
-        (_, [0, 0]) => "all",
-        ([0, _], [_, 0]) => "hosts",
-        _ => {
-            writer.leave_out(format!(
-                "PFC_WD: {first} and {} other ports have one, {} have none: a scenario has it at all ports or at those to \
-                 hosts",
-                all.len() - 1,
-                without[0] + without[1]
-            ));
-            return Ok(());
-        }
-    };
-    if let Some(same) = common("PFC_WD", &all, writer) {
-        write(&same, which, writer);
     }
     Ok(())
 }
@@ -85,11 +85,11 @@ struct Times {
     action: String,
 }
 
-impl Display for Times {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "detection_time {} ms, restoration_time {} ms, POLL_INTERVAL {} ms, action {}",
+impl Times {
+    /// As an inline table.
+    fn inline(&self) -> String {
+        format!(
+            "{{ detection_time = \"{}ms\", restoration_time = \"{}ms\", poll_interval = \"{}ms\", action = \"{}\" }}",
             self.detection, self.restoration, self.poll, self.action
         )
     }
@@ -115,7 +115,7 @@ fn write(times: &Times, which: &str, writer: &mut Writer) {
 }
 
 /// Times and action of a port.
-fn times<'a>(at: &Use<'a>, writer: &mut Writer) -> Option<Of<'a, Times>> {
+fn times(at: &Use<'_>, writer: &mut Writer) -> Option<Times> {
     let it = at.db.watchdog.ports.get(at.port)?;
     let qos = at.db.qos.get(at.port);
     let watched = qos.and_then(|qos| qos.watched.as_ref());
@@ -136,17 +136,11 @@ fn times<'a>(at: &Use<'a>, writer: &mut Writer) -> Option<Of<'a, Times>> {
     }
     let restoration = it.restoration.as_ref().map_or(2 * detection, |it| it.value);
     let action = it.action.as_ref();
-    let value = Times {
+    Some(Times {
         detection,
         restoration,
         poll: at.db.watchdog.poll.as_ref().map_or(POLL, |it| it.value),
         action: action.map_or("drop".to_owned(), |it| it.value.clone()),
-    };
-    Some(Of {
-        value,
-        db: at.db,
-        whose: at.whose(),
-        spot: it.spot.clone(),
     })
 }
 

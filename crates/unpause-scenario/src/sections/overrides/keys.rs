@@ -6,7 +6,8 @@ use unpause_text::name_list::NameList;
 use unpause_text::quantity::{DataRate, Ratio, Size};
 
 use super::maps::PriorityMap;
-use crate::text::keys::{Keys, Written};
+use crate::sections::switch::Watchdog;
+use crate::text::keys::{Keys, WithDefault, Written};
 use crate::text::kind::OneOf;
 
 pub(super) type Priorities = Vec<Spanned<u8>>;
@@ -46,6 +47,12 @@ pub(crate) struct OverrideKeys {
     /// buffer for data that arrive after XOFF, for each lossless (port, priority): cables differ, as `xoff` of SONiC's profiles. A frame is added as to that of `[pfc]`
     #[key(unset = "that of `[pfc]`")]
     pub(crate) headroom: Written<Size>,
+    /// `false`: PFC is off there. The port neither sends nor obeys PAUSE; what comes in by it has no headroom unless this override sets one, and is dropped above the threshold
+    #[key(default = true)]
+    pub(crate) pfc: WithDefault<bool>,
+    /// PFC watchdog there, a table as [`[switch.watchdog]`](switch.md#switchwatchdog)
+    #[key(unset = "that of `[switch]`")]
+    pub(crate) watchdog: Written<Watchdog>,
     /// packet memory, headroom included
     #[key(unset = "that of `[switch]`")]
     pub(crate) buffer: Written<Size>,

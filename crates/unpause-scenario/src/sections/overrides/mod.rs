@@ -17,7 +17,7 @@ pub(crate) use keys::OverrideKeys;
 use keys::Priorities;
 
 use super::pfc;
-use super::switch::{data_priorities, priorities};
+use super::switch::{data_priorities, own_watchdog, priorities};
 use crate::text::document::{Table, read};
 use crate::text::keys::{Keys, Unread, refuse};
 use unpause_import::fabric::names::Names;
@@ -53,6 +53,8 @@ fn one(
         fixed: fixed(&keys, switch, host)?,
         shift: shift(&keys, switch)?,
         headroom_bytes: headroom(&keys, switch)?,
+        pfc: keys.pfc.get().map(|it| *it.get_ref()),
+        watchdog: own_watchdog(&keys.watchdog)?,
         buffer_bytes: size(keys.buffer.value()),
         lossy_queue_bytes: size(keys.lossy_queue.value()),
         pfc_to_queue: maps::pfc_to_queue(&keys.pfc_to_queue, switch)?,

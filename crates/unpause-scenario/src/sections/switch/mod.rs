@@ -18,4 +18,4 @@ pub(crate) use model::{can_deadlock, frames_wait_at_outputs, note, switch};
 pub(crate) use pipeline::{Pipeline, SharedMemory};
 pub(crate) use scheduler::Scheduler;
 pub(crate) use trimming::Trimming;
-pub(crate) use watchdog::Watchdog;
+pub(crate) use watchdog::{Watchdog, watchdog as own_watchdog};

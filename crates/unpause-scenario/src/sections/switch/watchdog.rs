@@ -52,8 +52,8 @@ pub(crate) enum RuleKey {
     Mellanox,
 }
 
-/// The watchdog of `[switch.watchdog]`, if there is one.
-pub(super) fn watchdog(table: &Written<Watchdog>) -> Checked<Option<WatchdogConfig>> {
+/// The watchdog of `[switch.watchdog]` or of an override, if there is one.
+pub(crate) fn watchdog(table: &Written<Watchdog>) -> Checked<Option<WatchdogConfig>> {
     let Some(table) = table.get() else {
         return Ok(None);
     };

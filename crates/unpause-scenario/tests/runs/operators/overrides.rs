@@ -302,3 +302,108 @@ fn mistakes_are_named() {
         "{error}"
     );
 }
+
+/// H1's port has no PFC: H1 is never paused, and what its port does not take is dropped; H2 is paused and loses nothing.
+#[test]
+fn a_port_without_pfc_drops_what_others_pause() {
+    let text = |own: &str| {
+        format!(
+            r#"
+duration = "2ms"
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "10Gbps"
+delay = "1us"
+[switch]
+lossless = [3]
+[pfc]
+xoff = "30KB"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "a"
+kind = "flow"
+from = ["H1", "H2"]
+to = "H0"
+size = "400KB"
+priority = 3
+transport = "udp"
+{own}"#
+        )
+    };
+    let of = |own: &str, column: &str, peer: &str| sum(&run(&text(own)), column, ("S0", peer));
+    let off = "[[override]]\nports = \"S0->H1\"\npriorities = [3]\npfc = false\n";
+    for (own, [one, two]) in [("", [true, true]), (off, [false, true])] {
+        assert_eq!(of(own, "pause_frames", "H1") > 0, one, "{own}");
+        assert_eq!(of(own, "pause_frames", "H2") > 0, two, "{own}");
+        assert_eq!(of(own, "pause_events", "H1") > 0, one, "{own}");
+        assert_eq!(of(own, "headroom_dropped_packets", "H1") > 0, !one, "{own}");
+        assert_eq!(of(own, "headroom_dropped_packets", "H2"), 0, "{own}");
+    }
+}
+
+/// A switch whose watchdog waits longer, and a port that has none where the others have one.
+#[test]
+fn watchdogs_of_switches_and_ports_differ() {
+    let base = r#"
+duration = "8ms"
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 1
+host_rate = "10Gbps"
+fabric_rate = "10Gbps"
+delay = "1us"
+[host]
+retransmit_timeout = "500us"
+[slow_receiver]
+hosts = "H1"
+drain_rate = "0Gbps"
+start = "100us"
+stop = "8ms"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "a"
+kind = "flow"
+from = "H0"
+to = "H1"
+size = "20MB"
+"#;
+    let watchdog = |detection: u64, poll: u64| {
+        format!(
+            "detection_time = \"{detection}us\", restoration_time = \"1ms\", poll_interval = \"{poll}us\", action = \"alert\", rule = \"mellanox\""
+        )
+    };
+    let storms = |own: &str| {
+        let outcome = run(&format!("{base}{own}"));
+        let storms = &outcome.tables.storms;
+        let nodes = &storms["node"];
+        let mut all: Vec<String> = (0..nodes.len()).map(|row| text_of(nodes, row)).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let one = |places: &str, detection| {
+        format!(
+            "[[override]]\n{places}\nwatchdog = {{ {} }}\n",
+            watchdog(detection, 500)
+        )
+    };
+    assert!(storms("").is_empty());
+    assert_eq!(storms(&one("ports = \"leaf1->H1\"", 1000)), ["leaf1"]);
+    assert_eq!(storms(&one("switches = \"leaf0\"", 1000)), ["leaf0"]);
+    let all = one("switches = \"*\"", 1000);
+    assert_eq!(storms(&all), ["leaf0", "leaf1", "spine0"]);
+    // The last one counts.
+    let late = all.clone() + &one("switches = \"spine0\"", 7900);
+    assert_eq!(storms(&late), ["leaf0", "leaf1"]);
+    let odd = format!(
+        "[[override]]\nports = \"leaf1->H1\"\nwatchdog = {{ {} }}\n",
+        watchdog(1000, 250)
+    );
+    let refused = parse(&format!("{base}{all}{odd}")).unwrap_err();
+    assert!(refused.contains("different poll_intervals"), "{refused}");
+}

@@ -20,7 +20,8 @@ const LAST: u32 = u32::MAX;
 /// The watchdogs of a switch.
 #[derive(Debug)]
 pub struct Watchdogs {
-    config: WatchdogConfig,
+    /// Between two polls of the whole switch.
+    poll: Time,
     /// By port, then class; none of a lossy class and where no watchdog is wanted.
     places: Vec<Option<Watched>>,
 }
@@ -30,6 +31,8 @@ pub struct Watchdogs {
 struct Watched {
     /// Detects storms.
     watchdog: Watchdog,
+    /// Its action in a storm.
+    action: WatchdogAction,
     /// PFC frames since the last poll.
     frames: u32,
     /// How often it was resumed since then.
@@ -45,39 +48,41 @@ struct Watched {
 impl Watchdogs {
     /// Those of switch `id`, if it has any.
     pub fn of(id: NodeId, plan: &Plan<'_>) -> Option<Box<Self>> {
-        let config = plan.config.switch.watchdog?;
         if plan.config.fabric.is_nvswitch(id) {
             return None;
         }
-        let nodes = &plan.config.fabric.nodes;
-        let lossless = plan.switch_settings(id).lossless;
-        let ports = plan.ports.transmitters_of(id).iter();
-        let has_one =
-            ports.map(|link| !config.hosts_only || nodes[link.peer as usize] == NodeKind::Host);
-        let classes =
-            has_one.flat_map(|has| (0..plan.classes.count() as u8).map(move |class| (has, class)));
-        let watched = |(has_one, class)| {
-            (has_one && lossless >> class & 1 == 1).then(|| Watched {
-                watchdog: Watchdog::new(&config.params),
-                frames: 0,
-                resumed: 0,
-                tx_packets: 0,
-                held: Time::ZERO,
-                storm: None,
-            })
+        let configs: Vec<_> = plan
+            .places(id)
+            .into_iter()
+            .map(|place| config_at(id, place, plan))
+            .collect();
+        // All of a switch have the same.
+        let poll = configs.iter().flatten().next()?.params.poll;
+        let watched = |config: WatchdogConfig| Watched {
+            watchdog: Watchdog::new(&config.params),
+            action: config.action,
+            frames: 0,
+            resumed: 0,
+            tx_packets: 0,
+            held: Time::ZERO,
+            storm: None,
         };
-        let places = classes.map(watched).collect();
-        Some(Box::new(Self { config, places }))
+        let places = configs
+            .into_iter()
+            .map(|config| config.map(watched))
+            .collect();
+        Some(Box::new(Self { poll, places }))
     }
 
     /// The timer of the poll after `now`.
     pub fn next(&self, now: Time) -> Entry {
-        Timer::Poll.entry(now.saturating_add(self.config.params.poll), LAST)
+        Timer::Poll.entry(now.saturating_add(self.poll), LAST)
     }
 
-    /// Their action in a storm.
-    pub fn action(&self) -> WatchdogAction {
-        self.config.action
+    /// The action in a storm at (port, class) `index`.
+    pub fn action(&self, index: usize) -> WatchdogAction {
+        let watched = self.places[index].as_ref();
+        watched.map_or(WatchdogAction::Alert, |watched| watched.action)
     }
 
     fn watched(&mut self, index: usize) -> Option<&mut Watched> {
@@ -110,8 +115,8 @@ impl Watchdogs {
         index: usize,
         (node, port, priority): (NodeId, PortId, u8),
     ) {
-        let action = self.config.action;
         if let Some(watched) = self.watched(index) {
+            let action = watched.action;
             watched.storm = Some(StormRecord {
                 node,
                 port,
@@ -153,8 +158,7 @@ impl Watchdogs {
     /// True if PFC of (port, class) `index` is off.
     pub fn masks(&self, index: usize) -> bool {
         let watched = self.places[index].as_ref();
-        let is_storm = watched.is_some_and(|watched| watched.storm.is_some());
-        self.config.action != WatchdogAction::Alert && is_storm
+        watched.is_some_and(|it| it.action != WatchdogAction::Alert && it.storm.is_some())
     }
 
     /// A PFC frame has come that speaks of (port, class) `index`.
@@ -177,4 +181,20 @@ impl Watchdogs {
         log.storms
             .extend(open.filter_map(|watched| watched.storm.take()));
     }
+}
+
+/// The watchdog of (port, class) `place` of switch `id`, if it has one.
+fn config_at(id: NodeId, place: (PortId, u8), plan: &Plan<'_>) -> Option<WatchdogConfig> {
+    let (port, class) = place;
+    let (own, place) = (plan.overrides(id), (port, plan.classes.priority(class)));
+    let is_off = own.at(place, |it| it.pfc) == Some(false);
+    if is_off || plan.switch_settings(id).lossless >> class & 1 == 0 {
+        return None;
+    }
+    let config = own
+        .at(place, |it| it.watchdog)
+        .or(plan.config.switch.watchdog)?;
+    let peer = plan.ports.transmitters_of(id)[usize::from(port)].peer;
+    let to_host = plan.config.fabric.nodes[peer as usize] == NodeKind::Host;
+    (to_host || !config.hosts_only).then_some(config)
 }

@@ -179,7 +179,7 @@ impl SharedBuffer {
                 true
             }
             // Beyond XOFF it has headroom left, as a switch that sends PAUSE would.
-            Some(_) if switch.pfc.never_sends => true,
+            Some(_) if switch.pfc.never_sends || switch.pfc.is_off(index) => true,
             Some(action) => {
                 switch.inputs.totals[index].pause_events += u64::from(!was_off);
                 switch.request_pfc(now, from, group, action, window);
