@@ -103,10 +103,14 @@ impl Fec {
 }
 
 /// The share of frames that are lost where a codeword cannot be corrected with probability `codeword_errors`, a frame fills
-/// this many `codewords`, and this many are interleaved. For frames that fill 1/8 it is the frame loss ratio of
-/// IEEE 802.3, `codeword_errors * (1 + 8 * interleave) / 8`; longer frames meet more codewords.
+/// this many `codewords`, and this many are interleaved: a frame begins anywhere in a group of interleaved codewords, and is lost
+/// if any codeword of any group that it touches is. Where that is rare and frames fill 1/8, it is the frame loss ratio of IEEE
+/// 802.3, `codeword_errors * (1 + 8 * interleave) / 8`.
 pub fn frame_loss(codeword_errors: f64, interleave: u8, codewords: f64) -> f64 {
-    (codeword_errors * (f64::from(interleave) + codewords)).min(1.0)
+    let groups = codewords / f64::from(interleave);
+    let (whole, part) = (groups as u64, groups.fract());
+    let lost = |groups: u64| any_of(groups * u64::from(interleave), codeword_errors);
+    lost(whole + 1) * (1.0 - part) + lost(whole + 2) * part
 }
 
 impl FrameErrors {
@@ -263,12 +267,37 @@ mod tests {
         (found - expected).abs() <= 1e-6 * expected
     }
 
+    /// The loss of frames that fill this share of a codeword: some touch a group of interleaved codewords, some two.
+    fn touching(codeword_errors: f64, interleave: u8, share: f64) -> f64 {
+        let kept = (1.0 - codeword_errors).powi(i32::from(interleave));
+        let two = share / f64::from(interleave);
+        1.0 - (1.0 - two) * kept - two * kept * kept
+    }
+
+    /// Errors in several codewords of a frame lose it once.
+    #[test]
+    fn a_frame_is_not_lost_more_often_than_it_is_sent() {
+        for interleave in [1, 2, 4] {
+            for codeword_errors in [0.01, 0.3, 0.9, 1.0] {
+                let found = frame_loss(codeword_errors, interleave, 0.5);
+                let expected = touching(codeword_errors, interleave, 0.5);
+                assert!(close(found, expected), "{found} {expected}");
+            }
+        }
+    }
+
     #[test]
     fn codewords_and_frames_are_lost_as_the_binomial_distribution_says() {
         for (ber, [rs544, one, two, four, rs272]) in EXACT {
             let found = Fec::Rs544.codeword_errors(ber);
             assert!(close(found, rs544), "{ber}: {found} {rs544}");
             for (interleave, expected) in [(1, one), (2, two), (4, four)] {
+                // The table adds up the codewords' errors, which is the same where they are rare.
+                let expected = if expected < 1e-7 {
+                    expected
+                } else {
+                    touching(rs544, interleave, 0.125)
+                };
                 let found = frame_loss(found, interleave, 0.125);
                 assert!(close(found, expected), "{ber}: {found} {expected}");
             }
@@ -303,6 +332,9 @@ mod tests {
             interleave: 4,
             codeword_errors: 1e-3,
         };
-        assert!(close(of.loss(1265, 1285), 6e-3));
+        // Half of the frames touch a group of four codewords, and half touch two groups.
+        let kept = 0.999_f64;
+        let expected = 1.0 - (kept.powi(4) + kept.powi(8)) / 2.0;
+        assert!(close(of.loss(1265, 1285), expected));
     }
 }
