@@ -29,11 +29,13 @@ pub(super) enum Becomes {
     Nothing(&'static str),
     /// Nothing if it is this, which is what HPCC's simulator does; else it is refused: what it would mean.
     Only(&'static str, &'static str),
+    /// Something, elsewhere; else it is refused: the values, and what others would mean.
+    Among(&'static [&'static str], &'static str),
     /// Something, elsewhere.
     Done,
 }
 
-use Becomes::{Done, Nothing, Only};
+use Becomes::{Among, Done, Nothing, Only};
 
 const fn word(name: &'static str, fork: &'static str, becomes: Becomes) -> ForkKey {
     ForkKey {
@@ -53,6 +55,9 @@ const fn counted(name: &'static str, fork: &'static str, becomes: Becomes) -> Fo
     }
 }
 
+/// Said of switches without PFC.
+const NO_PAUSE: &str = "no PAUSE, packets are dropped by its own thresholds; imported only beside ENABLE_IRN 1, for go-back-N never ends \
+                        where nothing tells of a lost last packet";
 const MONITOR: &str = "what it records; results here have their own tables";
 const OF_CONWEAVE: &str = "for LB_MODE 9 only";
 const DRAWN: &str = "its simulator draws the flows itself and reads no FLOW_FILE";
@@ -69,34 +74,17 @@ static KEYS: &[ForkKey] = &[
     word(
         "ENABLE_PFC",
         "ConWeave, TLT, saberfeng",
-        Only(
-            "1",
-            "no PAUSE, packets are dropped by its own thresholds; the scenario would be a lossless one",
-        ),
+        Only("1", NO_PAUSE),
     ),
-    word(
-        "ENABLE_QBB",
-        "saberfeng",
-        Only(
-            "1",
-            "no PAUSE, packets are dropped by its own thresholds; the scenario would be a lossless one",
-        ),
-    ),
-    word(
-        "ENABLE_IRN",
-        IRN,
-        Only(
-            "0",
-            "selective repeat instead of go-back-N, which is not imported: set loss_recovery = \"selective-repeat\" in [[scheme]]",
-        ),
-    ),
+    word("ENABLE_QBB", "saberfeng", Only("1", NO_PAUSE)),
+    word("ENABLE_IRN", IRN, Done),
     word("IRN_NO_BDPFC", "TLT", Nothing("for ENABLE_IRN 1 only")),
     word(
         "LB_MODE",
         "ConWeave",
-        Only(
-            "0",
-            "a load balancer other than ECMP, which is not imported: for LetFlow (6), set switch.balancing = \"flowlet\"; DRILL (2), CONGA (3) and ConWeave (9) are not here",
+        Among(
+            &["0", "6"],
+            "a load balancer that is not here: of ConWeave's there are ECMP (0) and LetFlow (6), but not DRILL (2), CONGA (3) and ConWeave (9)",
         ),
     ),
     word("CONWEAVE_TX_EXPIRY_TIME", "ConWeave", Nothing(OF_CONWEAVE)),
@@ -271,6 +259,7 @@ impl ForkKey {
         let is = |other: &str| value.parse::<f64>().is_ok_and(|it| Ok(it) == other.parse());
         match self.becomes {
             Only(other, why) if !is(other) => Some(why),
+            Among(others, why) if !others.iter().any(|other| is(other)) => Some(why),
             _ => None,
         }
     }

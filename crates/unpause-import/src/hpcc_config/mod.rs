@@ -12,6 +12,7 @@ mod of_forks;
 mod parse;
 mod rates;
 mod scenario;
+mod thresholds;
 mod words;
 mod writer;
 

@@ -1,6 +1,6 @@
 //! The keys of forks in a configuration, and their effect.
 
-use super::forks::Becomes::{Done, Nothing, Only};
+use super::forks::Becomes::{Among, Done, Nothing, Only};
 use super::forks::key;
 use super::parse::HpccConfig;
 use crate::FileError;
@@ -12,6 +12,9 @@ pub(super) fn check(config: &HpccConfig) -> Result<(), FileError> {
         .iter()
         .filter_map(|(name, value)| {
             let key = key(name)?;
+            if key.name == "ENABLE_PFC" && has_irn(config) {
+                return None;
+            }
             let why = key.refusal(value)?;
             Some((config.place(name), (name, value), key.fork, why))
         })
@@ -41,11 +44,33 @@ pub(super) fn notes(config: &HpccConfig) -> Vec<String> {
         let key = key(name)?;
         match key.becomes {
             Nothing(what) => Some(format!("{name} (of {}): {what}", key.fork)),
-            Only(..) => Some(format!("{name} {value} (of {}): as here", key.fork)),
-            Done => None,
+            Only(..) if key.refusal(value).is_none() => {
+                Some(format!("{name} {value} (of {}): as here", key.fork))
+            }
+            Among(..) | Only(..) | Done => None,
         }
     };
     config.of_forks.iter().filter_map(note).collect()
+}
+
+/// The number of a key of a fork.
+fn number(config: &HpccConfig, name: &str) -> Option<f64> {
+    config.of_forks.get(name)?.parse().ok()
+}
+
+/// Flows repair losses as IRN does.
+pub(super) fn has_irn(config: &HpccConfig) -> bool {
+    number(config, "ENABLE_IRN").is_some_and(|it| it > 0.0)
+}
+
+/// Switches send no PAUSE.
+pub(super) fn is_lossy(config: &HpccConfig) -> bool {
+    number(config, "ENABLE_PFC").is_some_and(|it| it <= 0.0)
+}
+
+/// Switches balance by LetFlow.
+pub(super) fn has_letflow(config: &HpccConfig) -> bool {
+    number(config, "LB_MODE").is_some_and(|it| (it - 6.0).abs() < 0.5)
 }
 
 /// Keys of Hawkeye are there, whose BUFFER_SIZE is in KiB.

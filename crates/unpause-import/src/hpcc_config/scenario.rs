@@ -4,15 +4,13 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::NodeKind;
+use unpause_protocols::units::Time;
 use unpause_sim::traffic::FlowSettings;
 
 use super::find::{Finder, relative};
 use super::forks;
 use super::of_forks;
 use super::parse::{HpccConfig, parse};
-use super::rates::written;
 use super::writer::Writer;
 use crate::hpcc::{self, Flows, TopologyKind};
 use crate::{FileError, Place};
@@ -195,7 +193,9 @@ impl Writer<'_> {
         if let Some(parallel) = parallel {
             self.key("parallel", parallel.to_string(), "as given to the import");
         }
-        self.key("ecmp", "\"hpcc\"", "its hash, its order of next hops");
+        if !of_forks::has_letflow(self.config) {
+            self.key("ecmp", "\"hpcc\"", "its hash, its order of next hops");
+        }
         self.line("");
         self.errors();
         self.failure(stop)
@@ -334,9 +334,11 @@ impl Writer<'_> {
             format!("\"{change}\""),
             "only HPCC moves the time of the next packet",
         );
-        self.key("nic", "\"hpcc\"", "its order of flows, its one timer");
-        self.key("nak_interval", "\"500us\"", "its NACK interval");
-        self.key("retransmit_timeout", "\"1000s\"", "it has no timeout");
+        if !of_forks::has_irn(config) {
+            self.key("nic", "\"hpcc\"", "its order of flows, its one timer");
+            self.key("nak_interval", "\"500us\"", "its NACK interval");
+            self.key("retransmit_timeout", "\"1000s\"", "it has no timeout");
+        }
         self.windows();
         self.line("");
         Ok(())
@@ -346,37 +348,34 @@ impl Writer<'_> {
         let config = self.config;
         let buffer = self.buffer()?;
         self.line("[switch]");
-        self.key(
-            "lossless",
-            format!("{priorities:?}"),
-            "the priorities of FLOW_FILE",
-        );
+        let is_lossy = of_forks::is_lossy(config);
+        if is_lossy {
+            self.key("lossless", "[]", "ENABLE_PFC 0");
+            self.key("lossy_queue", format!("\"{buffer}\""), "BUFFER_SIZE");
+            self.leave_out(
+                "ENABLE_PFC 0",
+                "there an ingress drops what exceeds its PFC threshold and its headroom; here what finds no memory is dropped",
+            );
+        } else {
+            self.key(
+                "lossless",
+                format!("{priorities:?}"),
+                "the priorities of FLOW_FILE",
+            );
+        }
+        if of_forks::has_letflow(config) {
+            self.key("balancing", "\"flowlet\"", "LB_MODE 6, LetFlow");
+            self.key("flowlet_gap", "\"100us\"", "its letflow_flowletTimeout");
+        }
         self.key(
             "buffer",
             format!("\"{buffer}\""),
             "BUFFER_SIZE, headroom and reserves included",
         );
         self.line("");
-        self.line("[pfc]");
-        self.key(
-            "mode",
-            "\"until-xon\"",
-            "PAUSE lasts until RESUME, PAUSE_TIME is not read",
-        );
-        let shifts = self.shifts();
-        self.key(
-            "dynamic_shift",
-            shifts,
-            "an eighth of the free buffer, twice that for every doubling of the host's rate",
-        );
-        self.key("reserve", "\"4KiB\"", "of each port");
-        self.key(
-            "xon_gap",
-            "\"3KiB\"",
-            "resumes this far below the threshold",
-        );
-        self.key("headroom_delays", "3", "rate x delay x 3 of each port");
-        self.line("");
+        if !is_lossy {
+            self.pfc();
+        }
         if priorities.len() > 1 {
             self.leave_out(
                 "pg of FLOW_FILE",
@@ -415,32 +414,16 @@ impl Writer<'_> {
         }
     }
 
-    /// `dynamic_shift` by link rate.
-    fn shifts(&self) -> String {
-        let fabric = &self.topology.fabric;
-        let is_host = |node: u32| fabric.nodes[node as usize] == NodeKind::Host;
-        // That of the host with the smallest number.
-        let of_host = fabric
-            .links
-            .iter()
-            .flat_map(|it| [(it.a, it.rate), (it.b, it.rate)]);
-        let first = of_host
-            .filter(|(node, _)| is_host(*node))
-            .min_by_key(|(node, _)| *node);
-        let nic = first.map_or(0, |(_, rate)| rate.as_bps());
-        let shift = |rate: Rate| {
-            let (mut shift, mut rate) = (3, rate.as_bps());
-            while rate > nic && shift > 0 {
-                shift -= 1;
-                rate /= 2;
-            }
-            shift
-        };
-        let each = self
-            .rates()
-            .into_iter()
-            .map(|rate| format!("\"{}\" = {}", written(rate), shift(rate)));
-        format!("{{ {} }}", each.collect::<Vec<_>>().join(", "))
+    /// Selective repeat, if IRN is on. Its timeouts are the defaults here.
+    fn repair(&mut self) {
+        if !of_forks::has_irn(self.config) {
+            return;
+        }
+        self.key("loss_recovery", "\"selective-repeat\"", "ENABLE_IRN 1");
+        self.leave_out(
+            "ENABLE_IRN 1",
+            "there all flows have the BDP of the longest path in flight; here each has that of base_rtt, see [scheme.selective-repeat]",
+        );
     }
 
     fn scheme(&mut self) -> Result<(), FileError> {
@@ -452,6 +435,7 @@ impl Writer<'_> {
                     "\"PFC\"",
                     "CC_MODE 12: no congestion control (astra-sim, saberfeng)",
                 );
+                self.repair();
                 self.line("");
                 return Ok(());
             }
@@ -477,6 +461,7 @@ impl Writer<'_> {
             format!("{control:?}"),
             &format!("CC_MODE {}", self.config.cc_mode),
         );
+        self.repair();
         self.line("");
         self.line(format!("[scheme.{control}]"));
         match self.config.cc_mode {

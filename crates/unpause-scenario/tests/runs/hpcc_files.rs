@@ -129,14 +129,27 @@ fn numbers_are_read_as_a_stream_reads_them() {
     assert!(marked.text.contains("dcqcn"));
 }
 
+/// ConWeave's runs of LetFlow, and of IRN without PFC.
+#[test]
+fn letflow_and_irn_are_imported() {
+    let letflow = "SIZE 12\nENABLE_PFC 1\nENABLE_IRN 0\nLB_MODE 6";
+    accepted("SIZE 12", letflow, "balancing = \"flowlet\"", "");
+    let irn = "SIZE 12\nENABLE_PFC 0\nENABLE_IRN 1\nLB_MODE 0";
+    let repairs = "loss_recovery = \"selective-repeat\"";
+    accepted("SIZE 12", irn, repairs, "BDP of the longest path");
+    accepted("SIZE 12", irn, "lossless = []", "ENABLE_PFC 0");
+    let imported = import("SIZE 12", irn).unwrap();
+    assert!(!imported.text.contains("[pfc]"), "{}", imported.text);
+}
+
 #[test]
 fn keys_of_forks_are_done_or_refused() {
-    let lossy = "SIZE 12\nENABLE_PFC 0\nENABLE_IRN 1\nLB_MODE 9";
+    let lossy = "SIZE 12\nENABLE_PFC 0\nENABLE_IRN 0\nLB_MODE 9";
     let names = [
         "ENABLE_PFC 0 (line 19)",
-        "ENABLE_IRN 1 (line 20)",
         "LB_MODE 9 (line 21)",
-        "selective repeat",
+        "LetFlow (6), but not DRILL (2), CONGA (3) and ConWeave (9)",
+        "ENABLE_IRN 1",
     ];
     refused("SIZE 12", lossy, "19:12", &names);
     let same = "SIZE 12\nENABLE_PFC 1\nENABLE_IRN 0\nLB_MODE 0";
@@ -144,8 +157,12 @@ fn keys_of_forks_are_done_or_refused() {
         "SIZE 12",
         same,
         "lossless = [3]",
-        "LB_MODE 0 (of ConWeave): as here",
+        "ENABLE_PFC 1 (of ConWeave, TLT, saberfeng): as here",
     );
+    for other in [2, 3, 9] {
+        let config = format!("SIZE 12\nLB_MODE {other}");
+        refused("SIZE 12", &config, "19:9", &["not here"]);
+    }
     refused(
         "SIZE 12",
         "SIZE 12\nNO_CC_NODE 2 0 1",
