@@ -528,3 +528,51 @@ fn a_directory_is_no_file_to_write() {
         assert!(!said.contains("--force"), "{said}");
     }
 }
+
+/// SAI says that a pool's size includes its shared headroom; Spectrum adds it. Where the chip is unknown both answers are given.
+#[test]
+fn a_pool_includes_its_shared_headroom_unless_the_chip_adds_it() {
+    for (hwsku, includes) in [("ACS-MSN2700", false), ("Arista-7050CX3-32S-C32", true)] {
+        let mut files = three();
+        let mut root: serde_json::Value = serde_json::from_str(&files[2].1).unwrap();
+        root["DEVICE_METADATA"]["localhost"]["hwsku"] = hwsku.into();
+        root["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "900000".into();
+        files[2].1 = root.to_string();
+        let (_place, said, code) = import(&files);
+        assert_eq!(code, 0, "{said}");
+        let note = "its size of 4000000 B includes its xoff of 900000 B, as SAI says";
+        assert_eq!(said.contains(note), includes, "{hwsku}: {said}");
+    }
+}
+
+/// Nothing is lossless, and CNPs have class 0: data has another one.
+#[test]
+fn data_does_not_take_the_class_of_cnps() {
+    let mut root: serde_json::Value = serde_json::from_str(GOOD).unwrap();
+    for map in root["DSCP_TO_TC_MAP"].as_object_mut().unwrap().values_mut() {
+        map["48"] = "0".into();
+    }
+    for port in root["PORT_QOS_MAP"].as_object_mut().unwrap().values_mut() {
+        port.as_object_mut().unwrap().remove("pfc_enable");
+    }
+    let (place, said, code) = import(&[("leaf0.json", root.to_string())]);
+    assert_eq!(code, 0, "{said}");
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    assert!(text.contains("priority = 1\n"), "{text}");
+}
+
+/// SONiC's default is down; where no port says anything, all are up.
+#[test]
+fn a_port_without_admin_status_is_down_beside_others_with_one() {
+    let mut root: serde_json::Value = serde_json::from_str(GOOD).unwrap();
+    let down = "Ethernet4: the port is shut down";
+    let own = root["PORT"]["Ethernet4"].as_object_mut().unwrap();
+    own.remove("admin_status");
+    let (_place, said, _) = import(&[("leaf0.json", root.to_string())]);
+    assert!(said.contains(down), "{said}");
+    for port in root["PORT"].as_object_mut().unwrap().values_mut() {
+        port.as_object_mut().unwrap().remove("admin_status");
+    }
+    let (_place, said, _) = import(&[("leaf0.json", root.to_string())]);
+    assert!(!said.contains(down), "{said}");
+}

@@ -47,6 +47,14 @@ pub fn chip(db: &ConfigDb) -> Option<Chip> {
     other.or_else(|| spectrum(&name))
 }
 
+/// True if the switch is known to add a pool's xoff to its size: sonic-swss, cfgmgr/buffer_pool_mellanox.lua takes the shared
+/// headroom from the memory before it divides the rest among pools. SAI says the opposite of all switches (inc/saibuffer.h,
+/// `SAI_BUFFER_POOL_ATTR_XOFF_SIZE`, since opencomputeproject/SAI#980). So do sizes that sonic-buildimage ships for Broadcom's
+/// chips: size + xoff would exceed the memory of Trident3 (32 MiB), Tomahawk3 (64 MiB) and Tomahawk5 (165 MiB).
+pub(crate) fn adds_headroom(db: &ConfigDb) -> bool {
+    chip(db).is_some_and(|chip| chip.spectrum.is_some())
+}
+
 /// The chip of `ACS-MSN2700` and `Mellanox-SN5600`. Cells: sonic-swss, cfgmgr/buffer_headroom_mellanox.lua.
 fn spectrum(name: &str) -> Option<Chip> {
     let digit = name.split("SN").nth(1)?.chars().next()?;

@@ -25,12 +25,16 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
             tables.itself = host.map(|host| (host.value.clone(), asic));
         }
     }
+    let (mut some_are_up, mut unsaid) = (false, Vec::new());
     for entry in tables.entries("PORT") {
         let speed = tables.number(&entry, "speed", 1, FASTEST);
         let mtu = tables.number(&entry, "mtu", 68, 65_535);
         let speed_is_unread = speed.is_none();
         let is_down = match tables.text(&entry, "admin_status") {
-            None => false,
+            None => {
+                unsaid.push(entry.key.to_owned());
+                false
+            }
             Some(given) => {
                 if !["up", "down"].contains(&given.value.as_str()) {
                     let message = format!(
@@ -39,6 +43,7 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
                     );
                     tables.error("bad-value", &given.spot, message, "write up or down");
                 }
+                some_are_up |= given.value == "up";
                 given.value == "down"
             }
         };
@@ -54,6 +59,12 @@ pub(super) fn ports(tables: &mut Tables<'_>, db: &mut ConfigDb) {
             is_unread: entry.has("speed") && speed_is_unread,
         };
         db.ports.insert(entry.key.to_owned(), port);
+    }
+    // SONiC's default is down (sonic-port.yang). A file in which no port is up is an excerpt, whose ports are.
+    for port in unsaid.iter().filter(|_| some_are_up) {
+        if let Some(port) = db.ports.get_mut(port) {
+            port.is_down = true;
+        }
     }
     cables(tables, db);
     neighbors(tables, db);

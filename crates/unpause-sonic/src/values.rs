@@ -31,8 +31,10 @@ pub(super) fn small_number(text: &str, most: u8) -> Result<u8, String> {
     }
 }
 
-/// A whole number, with a sign or without.
+/// A whole number, with a sign or without. Blanks before it are passed over, as SONiC does (`std::stoul`): some of its own
+/// templates have them.
 pub(super) fn whole(text: &str) -> Result<i64, String> {
+    let text = text.trim_start();
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {

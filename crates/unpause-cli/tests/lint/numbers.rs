@@ -210,3 +210,59 @@ fn queues_of_a_chassis_are_read_or_named() {
     assert_eq!(of("leaf0", "asic0", Some("Asic1")), others);
     assert_eq!(of("leaf9", "asic0", Some("Asic0")), others);
 }
+
+/// A limit that is large enough if the pool's size includes its shared headroom, and too small if the switch adds it: a warning with
+/// both answers, and an error on a Spectrum.
+#[test]
+fn both_answers_are_given_where_a_pool_may_include_its_headroom() {
+    let of = |hwsku: Value| {
+        let edits = [
+            (
+                "BUFFER_PROFILE",
+                "egress_lossless_profile",
+                "static_th",
+                json!("3300000"),
+            ),
+            (
+                "BUFFER_POOL",
+                "ingress_lossless_pool",
+                "xoff",
+                json!("1600000"),
+            ),
+            ("DEVICE_METADATA", "localhost", "hwsku", hwsku),
+        ];
+        lint(&with(&edits), &[]).0
+    };
+    let both = "SAI says that size includes it";
+    let unknown = of(Value::Null);
+    assert!(
+        unknown.contains("warning: lossless frames are dropped at egress first"),
+        "{unknown}"
+    );
+    assert!(unknown.contains(both), "{unknown}");
+    let spectrum = of(json!("ACS-MSN4700"));
+    assert!(
+        spectrum.contains("error: lossless frames are dropped at egress first"),
+        "{spectrum}"
+    );
+    assert!(!spectrum.contains(both), "{spectrum}");
+}
+
+/// As some of SONiC's own templates write it.
+#[test]
+fn a_number_may_begin_with_blanks() {
+    let text = with(&[(
+        "WRED_PROFILE",
+        CURVE,
+        "green_min_threshold",
+        json!(" 100000"),
+    )]);
+    assert!(!rules(&text).contains(&"bad-value".to_owned()));
+    let text = with(&[(
+        "WRED_PROFILE",
+        CURVE,
+        "green_min_threshold",
+        json!("1 00000"),
+    )]);
+    assert!(rules(&text).contains(&"bad-value".to_owned()));
+}

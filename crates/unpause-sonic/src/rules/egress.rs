@@ -134,7 +134,27 @@ fn limit(
         return Some(Finding::new(Severity::Error, rule, binding, message, fix));
     }
     let senders = Senders::of(db, port, priority)?;
-    below(it, &senders, late, most(profile, pool)?)
+    let most = most(profile, pool)?;
+    let apart = below(it, &senders, late, most.clone())?;
+    let Some(within) = senders.with_headroom_within(db) else {
+        return Some(apart);
+    };
+    match below(it, &within, late, most) {
+        Some(other) if other.severity == apart.severity => Some(apart),
+        _ => Some(only_if_apart(apart, &senders, &within)),
+    }
+}
+
+/// A finding that depends on whether the size of the pool of `senders` includes its shared headroom: both answers.
+fn only_if_apart(mut finding: Finding, senders: &Senders, within: &Senders) -> Finding {
+    finding.severity = Severity::Warning;
+    let headroom = count(senders.size - within.size);
+    finding.message += &format!(
+        ". So it is if the switch adds the pool's xoff of {headroom} B to its size, as Spectrum does; SAI says that size \
+         includes it, and then it is not so"
+    );
+    let all = within.number();
+    finding.because([format!("if size includes xoff: {}", within.arithmetic(all))])
 }
 
 /// A limit below what senders bring until PFC has stopped them, or below their pool.

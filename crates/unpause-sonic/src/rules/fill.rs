@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::chips;
 use crate::model::{ConfigDb, Threshold};
 use unpause_import::buffers::{Share, fewest, fill};
 use unpause_text::count::{count, counted};
@@ -80,6 +81,15 @@ impl Senders {
             it.shares.sort_by_key(|of| Reverse(alone(of)));
         }
         senders
+    }
+
+    /// The same if the pool's size includes its shared headroom; none if it has none, or is known to exclude it.
+    pub(super) fn with_headroom_within(&self, db: &ConfigDb) -> Option<Self> {
+        let headroom = self.headroom.filter(|it| *it > 0)?;
+        (!chips::adds_headroom(db)).then(|| Self {
+            size: self.size.saturating_sub(headroom),
+            ..self.clone()
+        })
     }
 
     /// How many there are.

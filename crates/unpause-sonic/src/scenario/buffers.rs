@@ -6,8 +6,9 @@ use super::fabric_ports::{Ports, Use};
 use super::places::{At, differing, most};
 use super::same::{Of, common, one};
 use super::writer::{Scope, Writer};
+use crate::chips;
 use crate::finding::{Given, Spot};
-use crate::model::{Buffer, ConfigDb, Profile, Threshold};
+use crate::model::{Buffer, ConfigDb, Pool, Profile, Threshold};
 use crate::values::some_of;
 use unpause_import::FileError;
 
@@ -287,7 +288,8 @@ fn memory(
         let classes = if is_dynamic { 1 } else { lossless.len() as u64 };
         let reserves = ports.of(index).count() as u64 * reserve * classes;
         let apart = headroom.min(shared.unwrap_or(u64::MAX)) + reserves;
-        sizes.push((size.value + apart, db.name()));
+        let included = included(db, (name, pool), apart, writer);
+        sizes.push((size.value.saturating_sub(included) + apart, db.name()));
     }
     let Some(buffer) = sizes.iter().map(|it| it.0).min() else {
         return;
@@ -306,6 +308,22 @@ fn memory(
             "BUFFER_POOL size of this switch",
         );
     }
+}
+
+/// The bytes of a pool's size that are its shared headroom, and a note with the answer if it is not in there.
+fn included(db: &ConfigDb, (name, pool): (&str, &Pool), apart: u64, writer: &mut Writer) -> u64 {
+    let xoff = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
+    if xoff == 0 || chips::adds_headroom(db) {
+        return 0;
+    }
+    let size = pool.size.as_ref().map_or(0, |size| size.value);
+    writer.notes.push(format!(
+        "{}: {name}: its size of {size} B includes its xoff of {xoff} B, as SAI says; if the switch adds xoff to it, as \
+         Spectrum does, buffer is \"{}B\"",
+        db.name(),
+        size + apart
+    ));
+    xoff
 }
 
 /// A value of a lossless group.

@@ -90,7 +90,9 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
     queues::limits(&ports, control, &mut writer);
     queues::shapers(&ports, control, &mut writer)?;
     writer.overrides();
-    traffic(&fabric, lossless.first().copied().unwrap_or(0), &mut writer);
+    let lowest = (0..8).find(|it| *it != control).unwrap_or(0);
+    let priority = lossless.first().copied().unwrap_or(lowest);
+    traffic(&fabric, priority, &mut writer);
     if !has_maps {
         writer.line("");
         writer.line("[probes]");
