@@ -187,7 +187,7 @@ fn what_switches_differ_in_becomes_overrides() {
     assert_eq!(code, 0, "{said}");
 }
 
-/// What a scenario has once is as in most places; the others are listed with their line.
+/// Settings without an override are those of most places; the others are listed with their line.
 #[test]
 fn what_differs_and_has_no_override_is_listed() {
     let mut files = three();
