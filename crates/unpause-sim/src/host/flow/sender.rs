@@ -155,7 +155,7 @@ pub struct Sender {
     #[show(skip)]
     pub window: Option<HostWindow>,
     /// Payload that packets in flight lack of full ones, if it sends messages and a window limits it.
-    #[show(same)]
+    #[show(skip = "follows from messages that are posted, and from packets in flight")]
     pub short_bytes: u32,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     #[show(time)]
