@@ -145,10 +145,6 @@ impl Session {
             let message = "jobs cannot be in a session";
             return Err(Invalid::new("jobs", message).into());
         }
-        if !config.events.is_empty() {
-            let message = "links that fail and return cannot be in a session";
-            return Err(Invalid::new("events.links", message).into());
-        }
         if config.host.retry_count.is_some() {
             let message = "flows that give up cannot be in a session, which waits for them";
             return Err(Invalid::new("host.retry_count", message).into());

@@ -127,6 +127,9 @@ impl<'p> Driven<'p> {
             let mut due = self.due();
             due.add(self.half, limit);
             let start = due.earliest();
+            if self.change_links(start) {
+                continue;
+            }
             if self.is_over(start) {
                 return Ok(Reached::Over(self.end()));
             }
@@ -182,6 +185,9 @@ impl<'p> Driven<'p> {
         loop {
             let due = self.due();
             let start = due.earliest();
+            if self.change_links(start) {
+                continue;
+            }
             if self.is_over(start) {
                 break;
             }
@@ -196,7 +202,10 @@ impl<'p> Driven<'p> {
             lost_data_packets: 0,
         };
         let plan = self.worker.plan;
-        Ok(report::results(plan, vec![self.worker.finish(at)], end))
+        let mut results = report::results(plan, vec![self.worker.finish(at)], end);
+        // The plan has those up to the end of the scenario.
+        results.link_changes.retain(|change| change.at() < at);
+        Ok(results)
     }
 
     /// Beyond the instant at which hosts are, switches may be by so much: nothing that hosts do then comes sooner.
@@ -227,6 +236,16 @@ impl<'p> Driven<'p> {
             self.deadlock = self.worker.deadlock(start.min(self.stop));
         }
         self.deadlock.is_some() || start >= self.stop
+    }
+
+    /// Changes links and routes if that is due at `start`, before which nothing is left to do, or sooner. True if it was.
+    fn change_links(&mut self, start: Time) -> bool {
+        let change = self.worker.next_change();
+        let is_due = change <= start && !change.is_never() && !self.is_over(change);
+        if is_due {
+            self.worker.change();
+        }
+        is_due
     }
 
     /// Where a window from `start` has to end that would go up to `end`, if nobody has to be told anything.

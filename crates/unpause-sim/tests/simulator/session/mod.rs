@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, NodeId, NodeKind};
+use unpause_sim::config::{Config, Direction, LinkEvent, NodeId, NodeKind};
 use unpause_sim::results::Results;
 use unpause_sim::session::{Completion, Message, Options, Refused, Session, What};
 use unpause_sim::traffic::{Connections, FlowSettings, FlowSpec, Pool, TrafficSpec, Transport};
@@ -273,6 +273,29 @@ fn losses_do_not_matter() {
     let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);
     assert_told(&program, 1, &results);
     assert!(results.totals.dropped_packets > 0);
+}
+
+/// The uplink of a rack, then the link of a host fails and returns, and loses frames to errors; what is lost is sent again.
+#[test]
+fn links_may_fail_and_return() {
+    for (link, detection) in [(0, us(10)), (1, us(10)), (1, ms(1)), (4, us(3))] {
+        let mut config = racks();
+        config.host.retransmit_timeout = us(100);
+        let change = |at, up| LinkEvent {
+            at,
+            link,
+            direction: Direction::Both,
+            up,
+        };
+        config.events.links = vec![change(us(60), false), change(us(300), true)];
+        config.events.links.push(change(ms(2), false));
+        config.events.detection = detection;
+        let mut program = Program::new(&config, 5, 150, 40_000);
+        let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);
+        assert_told(&program, 1, &results);
+        let lost: u64 = results.losses.iter().map(|loss| loss.packets).sum();
+        assert!(lost > 0 && results.link_changes.len() >= 4, "{link}");
+    }
 }
 
 /// Hosts with two NICs, by both of which packets arrive.
