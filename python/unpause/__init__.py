@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from unpause.data.result import ResultError, Run
     from unpause.errors import ScenarioError, SweepError, TooLargeError
     from unpause.figures import NothingToDraw
-    from unpause.session import Completion, Message, Session, SessionError
+    from unpause.session import Completion, Message, Session
     from unpause.sweeps.sweep import PointsFailed, SweepProgress, sweep
+    from unpause.tasks import Event, SessionError, Task
     from unpause.tuning.tune import Tuning, tune
 
     __version__: str
@@ -31,6 +32,7 @@ _WHERE = {
     "Claim": "claims.claim",
     "ClaimsError": "claims.claim",
     "Completion": "session",
+    "Event": "tasks",
     "Message": "session",
     "NothingToDraw": "figures",
     "PointsFailed": "sweeps.sweep",
@@ -40,10 +42,11 @@ _WHERE = {
     "Run": "data.result",
     "ScenarioError": "errors",
     "Session": "session",
-    "SessionError": "session",
+    "SessionError": "tasks",
     "SweepError": "errors",
     "SweepProgress": "sweeps.sweep",
     "TooLargeError": "errors",
+    "Task": "tasks",
     "Tuning": "tuning.tune",
     "Verdict": "claims.claim",
     "load": "api",
@@ -57,6 +60,7 @@ __all__ = [
     "Claim",
     "ClaimsError",
     "Completion",
+    "Event",
     "Message",
     "NothingToDraw",
     "PointsFailed",
@@ -69,6 +73,7 @@ __all__ = [
     "SessionError",
     "SweepError",
     "SweepProgress",
+    "Task",
     "TooLargeError",
     "Tuning",
     "Verdict",

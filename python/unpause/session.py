@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import numbers
 import operator
-from collections import deque
-from collections.abc import Coroutine, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +17,9 @@ import pyarrow as pa
 from unpause import schema
 from unpause.api import Result
 from unpause.running import optional, whole
+from unpause.tasks import Event, SessionError, Task, Tasks, Wait
 
 Kind = Literal["sent", "delivered", "timer"]
-
-
-class SessionError(RuntimeError):
-    """A program waits for what will never happen, or asks for what cannot be."""
 
 
 @dataclass(eq=False)
@@ -136,7 +132,8 @@ class Session:
         self._numbers = {name: number for number, name in enumerate(self.hosts)}
         self._messages: dict[int, tuple[Message, int]] = {}
         self._timers: dict[int, Any] = {}
-        self._tasks = _Tasks()
+        self._cancelled: set[int] = set()
+        self._tasks = Tasks(self.cancel)
         self._result: Result | None = None
 
     @property
@@ -205,10 +202,14 @@ class Session:
             KeyboardInterrupt: Ctrl-C; the session can continue.
         """
         until = None if until_ns is None else _ps(until_ns, "until_ns")
-        told = self._native.advance(until)
-        if told is None:
-            return None
-        kind, time_ps, number, _ = told
+        while True:
+            told = self._native.advance(until)
+            if told is None:
+                return None
+            kind, time_ps, number, _ = told
+            if kind != "timer" or number not in self._cancelled:
+                break
+            self._cancelled.remove(number)
         if kind == "timer":
             return Completion(kind, time_ps / 1000, None, number, self._timers.pop(number))
         message, left = self._messages.pop(number)
@@ -225,32 +226,86 @@ class Session:
         while (completion := self.advance()) is not None:
             yield completion
 
-    def run(self, *programs: Coroutine[_Wait, None, Any]) -> list[Any]:
+    def cancel(self, timer: int) -> None:
+        """Cancel a timer: it is not reported. Nothing if it has been reported already."""
+        if self._timers.pop(timer, self) is not self:
+            self._cancelled.add(timer)
+
+    def run(self, *programs: Awaitable[Any]) -> list[Any]:
         """Run coroutines that await what the session tells; answers what they return.
 
-        They may await :meth:`sleep`, :meth:`delivered`, :meth:`sent` and :meth:`receive`. Those
-        that are woken at one instant go on in the order in which they began to wait.
+        They may await :meth:`sleep`, :meth:`delivered`, :meth:`sent`, :meth:`receive`, what they
+        have started by :meth:`spawn`, :meth:`event`, :meth:`gather` and :meth:`wait_for`. Those
+        that are woken at one instant go on in the order in which they began to wait. When all of
+        `programs` have returned, tasks that they have spawned and that still wait are cancelled.
 
         Raises:
             SessionError: some of them wait for what will not happen.
         """
         return self._tasks.run(self, programs)
 
-    def sleep(self, delay_ns: float) -> _Wait:
-        """To be awaited: a time from now."""
-        return _Wait(("timer", self.schedule(delay_ns)), None)
+    def spawn(self, program: Awaitable[Any]) -> Task:
+        """Run a coroutine beside those that run: a job that arrives, a rank of it.
 
-    def delivered(self, message: Message) -> _Wait:
+        It begins at this instant, after what is due before it. Await the task to wait for what the
+        coroutine returns.
+        """
+        return self._tasks.spawn(program)
+
+    def event(self) -> Event:
+        """Something that tasks await until another sets it."""
+        return Event(self._tasks)
+
+    async def gather(self, *programs: Awaitable[Any]) -> list[Any]:
+        """Run several at the same time; answers what they return, in their order.
+
+        If one fails, the others are cancelled, and its exception is raised.
+        """
+        tasks = [self.spawn(program) for program in programs]
+        key = ("the end of one of", tuple(tasks))
+        try:
+            while not all(task.done for task in tasks):
+                await self._tasks.first_of(tasks, key)
+                for task in tasks:
+                    if task.done:
+                        task.result()
+            return [task.result() for task in tasks]
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def wait_for(self, program: Awaitable[Any], delay_ns: float) -> Any:
+        """Await something for `delay_ns` at most; answers what it returns.
+
+        Raises:
+            TimeoutError: it has not happened by then. A coroutine or a task is cancelled.
+        """
+        task, timer = self.spawn(program), self.schedule(delay_ns)
+        try:
+            if not task.done:
+                await self._tasks.first_of([task], ("timer", timer))
+            if not task.done:
+                raise TimeoutError(f"{task} took longer than {delay_ns} ns")
+            return task.result()
+        finally:
+            self.cancel(timer)
+            task.cancel()
+
+    def sleep(self, delay_ns: float) -> Wait:
+        """To be awaited: a time from now."""
+        return Wait(("timer", self.schedule(delay_ns)), None)
+
+    def delivered(self, message: Message) -> Wait:
         """To be awaited: the last byte of the message has arrived."""
         self._must_tell("delivered")
-        return _Wait(("delivered", message.number), message if message.delivered_ns else None)
+        return Wait(("delivered", message.number), message if message.delivered_ns else None)
 
-    def sent(self, message: Message) -> _Wait:
+    def sent(self, message: Message) -> Wait:
         """To be awaited: the sender of the message has the acknowledgement of all of it."""
         self._must_tell("sent")
-        return _Wait(("sent", message.number), message if message.sent_ns else None)
+        return Wait(("sent", message.number), message if message.sent_ns else None)
 
-    def receive(self, dst: str | int, src: str | int, tag: Any = None) -> _Wait:
+    def receive(self, dst: str | int, src: str | int, tag: Any = None) -> Wait:
         """To be awaited: the next message of that tag from `src` to `dst`, which it answers.
 
         Messages of the same hosts and tag are received in the order in which they arrive, each
@@ -259,7 +314,7 @@ class Session:
         self._must_tell("delivered")
         ends = self._number(src, "src"), self._number(dst, "dst")
         key = (*(self.hosts[end] for end in ends), tag)
-        return _Wait(("receive", *key), self._tasks.take(key))
+        return Wait(("receive", *key), self._tasks.take(key))
 
     def close(self, at_ns: float | None = None) -> Result:
         """Close the run at `at_ns`, or as soon as possible; answers what was measured.
@@ -336,89 +391,3 @@ def _read(
     if isinstance(scenario, str) and "\n" in scenario:
         return Path("<string>"), scenario
     return Path(scenario), None
-
-
-@dataclass(frozen=True)
-class _Wait:
-    """What a coroutine awaits; `done` is the answer if it has happened already."""
-
-    key: tuple[Any, ...]
-    done: Message | None
-
-    def __await__(self) -> Generator[_Wait, Message | None, Message | None]:
-        if self.done is not None:
-            return self.done
-        return (yield self)
-
-
-@dataclass
-class _Tasks:
-    """Coroutines, and what they wait for."""
-
-    waiting: dict[tuple[Any, ...], deque[tuple[int, Any]]] = field(default_factory=dict)
-    #: Delivered messages that were not received yet.
-    arrived: dict[tuple[Any, ...], deque[Message]] = field(default_factory=dict)
-    answers: list[Any] = field(default_factory=list)
-    running: bool = False
-
-    def take(self, key: tuple[Any, ...]) -> Message | None:
-        """A message that has arrived."""
-        messages = self.arrived.get(key)
-        if not messages:
-            return None
-        message = messages.popleft()
-        if not messages:
-            del self.arrived[key]
-        return message
-
-    def run(self, session: Session, programs: tuple[Any, ...]) -> list[Any]:
-        if self.running:
-            raise SessionError("the coroutines of a session are running already")
-        self.running = True
-        self.answers = [None] * len(programs)
-        try:
-            for number, program in enumerate(programs):
-                self.step(number, program, None)
-            while self.waiting:
-                if (completion := session.advance()) is None:
-                    raise SessionError(self.stuck(session))
-                self.wake(completion)
-        finally:
-            self.running = False
-            for program in programs:
-                program.close()
-            self.waiting.clear()
-        return self.answers
-
-    def step(self, number: int, program: Any, answer: Message | None) -> None:
-        try:
-            wait = program.send(answer)
-        except StopIteration as end:
-            self.answers[number] = end.value
-            return
-        if not isinstance(wait, _Wait):
-            raise SessionError(f"a coroutine awaits {wait!r}, which no session reports")
-        self.waiting.setdefault(wait.key, deque()).append((number, program))
-
-    def wake(self, completion: Completion) -> None:
-        message = completion.message
-        number = completion.timer if message is None else message.number
-        for task in self.waiting.pop((completion.kind, number), ()):
-            self.step(*task, message)
-        if message is None or completion.kind != "delivered":
-            return
-        key = (message.src, message.dst, message.tag)
-        if tasks := self.waiting.get(("receive", *key)):
-            task = tasks.popleft()
-            if not tasks:
-                del self.waiting[("receive", *key)]
-            self.step(*task, message)
-        else:
-            self.arrived.setdefault(key, deque()).append(message)
-
-    def stuck(self, session: Session) -> str:
-        keys = list(self.waiting)
-        what = ", ".join(" ".join(str(part) for part in key) for key in keys[:3])
-        more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-        why = "the run is over" if session.over else "nothing is in flight"
-        return f"coroutines wait for {what}{more}, and {why} at {session.now_ns:.0f} ns"
