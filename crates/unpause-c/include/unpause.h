@@ -154,7 +154,7 @@ typedef enum {
   UNPAUSE_FRAME_KIND_PFC,
   // RoCEv2 data: operation `opcode`, `payload`.
   UNPAUSE_FRAME_KIND_DATA,
-  // RoCEv2 acknowledgement: everything up to `psn` has come.
+  // RoCEv2 acknowledgement: everything up to `psn` has arrived.
   UNPAUSE_FRAME_KIND_ACK,
   // RoCEv2 negative acknowledgement: send again from `psn` on.
   UNPAUSE_FRAME_KIND_NAK,

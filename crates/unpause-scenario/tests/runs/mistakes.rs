@@ -42,9 +42,11 @@ fn one_mistake_is_told_as_one() {
             .skip(number % STRIDE)
             .step_by(STRIDE)
         {
-            // A short one leaves no room for what could stand there instead. Other places refer to names and units.
+            // A short one leaves no room for what could stand there instead. Other places refer to names, units and hosts.
             let line = source[..start].lines().last().unwrap_or_default();
-            let referred = line.starts_with("name") || line.starts_with("unit");
+            let referred = ["name", "unit", "hosts"]
+                .iter()
+                .any(|key| line.starts_with(key));
             let value = ["\"zzz\"", "5"][usize::from(!referred) * (broken % 2)];
             let text = format!("{} {value}{}", &source[..start], &source[end..]);
             let Err(first) = Scenario::parse(&text, Path::new(&path)) else {
