@@ -171,8 +171,9 @@ fn a_flow_without_credit_at_the_end_waited_for_it() {
     assert_eq!(stuck.awaits, Awaits::Credit);
     let waited = config.stop - stuck.since;
     assert!(waited > ms(5), "{stuck:?}");
-    assert!(delay.credit >= waited, "{delay:?}");
-    assert!(delay.timeout < ms(5), "{delay:?}");
+    // Its timer ran out once before it asked for credit.
+    assert!(delay.credit + delay.timeout >= waited, "{delay:?}");
+    assert!(delay.timeout < ms(1), "{delay:?}");
 }
 
 /// The answer to a request is small and fast, and says nothing of a round trip: NSCC's window stays 1.5 of what the path holds.
