@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unpause.api import Progress, Result, load, run, validate
     from unpause.claims.claim import Claim, ClaimsError, Verdict
+    from unpause.completions import Completion, Message
     from unpause.data.result import ResultError, Run
     from unpause.errors import ScenarioError, SweepError, TooLargeError
     from unpause.figures import NothingToDraw
-    from unpause.session import Completion, Message, Session
+    from unpause.session import Session
     from unpause.sweeps.sweep import PointsFailed, SweepProgress, sweep
     from unpause.tasks import Event, SessionError, Task
     from unpause.tuning.tune import Tuning, tune
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 _WHERE = {
     "Claim": "claims.claim",
     "ClaimsError": "claims.claim",
-    "Completion": "session",
+    "Completion": "completions",
     "Event": "tasks",
-    "Message": "session",
+    "Message": "completions",
     "NothingToDraw": "figures",
     "PointsFailed": "sweeps.sweep",
     "Progress": "api",

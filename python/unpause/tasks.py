@@ -10,10 +10,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from unpause.session import Completion, Message, Session
+from unpause.completions import Completion, Message
+
+
+class Driven(Protocol):
+    """A session, as far as its tasks need it."""
+
+    @property
+    def now_ns(self) -> float:
+        """Where the run is, in nanoseconds."""
+
+    @property
+    def over(self) -> bool:
+        """True when the run has ended."""
+
+    def advance(self) -> Completion | None:
+        """The next completion; None if nothing is left to wait for."""
 
 
 class SessionError(RuntimeError):
@@ -177,7 +191,7 @@ class Tasks:
         self._end(task)
         task._program.close()
 
-    def run(self, session: Session, programs: Iterable[Awaitable[Any]]) -> list[Any]:
+    def run(self, session: Driven, programs: Iterable[Awaitable[Any]]) -> list[Any]:
         """Runs programs until they are done; those that they have spawned are cancelled then."""
         if self.running:
             raise SessionError("the coroutines of a session are running already")
@@ -257,7 +271,7 @@ class Tasks:
         errors = (task._error for task in self.failed if not task._awaited)
         return next(errors, None)
 
-    def _stuck(self, session: Session) -> str:
+    def _stuck(self, session: Driven) -> str:
         keys = list(self.waiting)
         what = ", ".join(" ".join(str(part) for part in key) for key in keys[:3])
         more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""

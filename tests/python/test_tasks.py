@@ -17,7 +17,7 @@ FABRIC = star(4, PFC, duration="10ms")
 
 
 def run(program: Callable[[unpause.Session], Awaitable[Any]]) -> tuple[Any, unpause.Session]:
-    """What a program returns in a session of its own, and that session."""
+    """The answer of a program in a session of its own, and that session."""
     session = unpause.Session(FABRIC)
     (answer,) = session.run(program(session))
     return answer, session

@@ -50,7 +50,7 @@ pub(crate) struct OverrideKeys {
     /// `false`: PFC is off there. The port neither sends nor obeys PAUSE; what comes in by it has no headroom unless this override sets one, and is dropped above the threshold
     #[key(default = true)]
     pub(crate) pfc: WithDefault<bool>,
-    /// PFC watchdog there, a table as [`[switch.watchdog]`](switch.md#switchwatchdog)
+    /// PFC watchdog there, a table as [`[switch.watchdog]`](scenario/switch.md#switchwatchdog)
     #[key(unset = "that of `[switch]`")]
     pub(crate) watchdog: Written<Watchdog>,
     /// packet memory, headroom included
