@@ -1,5 +1,8 @@
 //! Flows that are not complete at the end: whether a longer run would help, and what is said of it.
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Float64Type;
 use unpause_scenario::Outcome;
 
 use crate::small::{messages, run};
@@ -288,4 +291,51 @@ fn tcp_that_waits_for_its_timer_is_named_with_the_time() {
             .iter()
             .all(|it| it.kind != "unfinished-flows" && it.kind != "stuck-flows")
     );
+}
+
+/// NICs count the time of a frame to its end, which may lie behind the end of the run.
+#[test]
+fn the_time_of_a_frame_on_its_link_at_the_end_adds_up() {
+    let text = r#"
+duration = "1276us"
+seed = 9037139
+[topology]
+builder = "single-switch"
+hosts = 6
+rate = "1Gbps"
+delay = "580ns"
+[[scheme]]
+name = "PFC"
+[pfc]
+xoff = "14672B"
+[switch]
+model = "cioq"
+[switch.cioq]
+latency = "965959010ps"
+[[traffic]]
+name = "T"
+kind = "burst"
+to = "H1"
+from = ["H4", "H0"]
+mean_interval = "31900001ps"
+flows = 11
+size = "1B"
+[link]
+retry = "llr"
+replay_timer = "191517ps"
+[probes]
+causes = true
+"#;
+    let tables = run(text).tables;
+    let numbers = |table: &RecordBatch, name: &str| {
+        let column = table.column_by_name(name).expect("it is a column");
+        column.as_primitive::<Float64Type>().values().to_vec()
+    };
+    let starts = numbers(&tables.flows, "start_ns");
+    let sending = numbers(&tables.delays, "sending_ns");
+    let delays = numbers(&tables.delays, "delay_ns");
+    assert!(starts.len() > 400 && starts.len() == delays.len());
+    for ((start, sending), delay) in starts.iter().zip(sending).zip(delays) {
+        assert!((start + sending + delay - 1_276_000.0).abs() < 0.001);
+    }
 }

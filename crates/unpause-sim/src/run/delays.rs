@@ -284,7 +284,8 @@ impl Records<'_> {
         let mut record = DelayRecord::at_sender(flow.id, &held);
         let mut sending = held[Hold::Send as usize];
         if is_sent {
-            sending += self.on_the_way(&mut record, known, last.as_ref(), so_far - total(&held));
+            let since = so_far.saturating_sub(total(&held));
+            sending += self.on_the_way(&mut record, known, last.as_ref(), since);
         } else if let Some(stuck) = flow.stuck {
             let waited = record.window.min(self.end.saturating_sub(stuck.since));
             let part = match stuck.awaits {
