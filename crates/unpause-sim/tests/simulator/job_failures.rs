@@ -1,5 +1,6 @@
 //! Jobs of which a link fails: a connection that gives up ends its job, and no other.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use unpause_protocols::loss_recovery;
@@ -265,4 +266,24 @@ fn failures_are_the_same_on_any_number_of_threads() {
     far.host.retransmit_timeout = ms(1);
     assert_threads_do_not_matter("leaves far from each other", &far);
     assert_eq!(run(&far).job_failures.len(), 1);
+}
+
+/// Every rank has a connection to a host whose link is down from the start: all of them give up at the same time, and the job stops
+/// once, however many shards tell one another.
+#[test]
+fn connections_that_give_up_at_once_stop_their_job_once() {
+    let exchange = |first: Job| Job {
+        hosts: first.hosts,
+        ..job(6, Operation::AllToAll, Algorithm::Direct, 600)
+    };
+    let mut config = two_jobs(exchange, None);
+    config.host.retry_count = Some(0);
+    config.events.links[0].at = ps(1);
+    let one = run(&config);
+    assert_eq!(one.job_failures.len(), 1);
+    for shards in 2..=4 {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let several = unpause_sim::run_sequential(&config, shards, go_on);
+        assert!(several.expect("it is valid") == one, "{shards} shards");
+    }
 }

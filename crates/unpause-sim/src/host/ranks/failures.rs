@@ -47,7 +47,11 @@ impl Ranks {
         let rank = self.ranks.iter().position(|rank| rank.job == job);
         if let Some(rank) = rank {
             // It comes before all else of that instant, whenever its shard hears of it.
-            self.timers.push(Reverse((at, 0, rank, Due::Stop)));
+            let stop = Reverse((at, 0, rank, Due::Stop));
+            // Several connections may have given up at once: shards elsewhere hear of that once.
+            if !self.timers.iter().any(|timer| *timer == stop) {
+                self.timers.push(stop);
+            }
         }
     }
 
