@@ -395,3 +395,16 @@ def test_a_watched_flow_that_does_not_finish_is_worse_than_any() -> None:
         "Take C: no scheme is better in what decides. Watched slowdown 1.13 (A 4.40)."
     )
     assert of(slow, stuck).answer[0].startswith("Take A: ")
+
+
+def test_a_scheme_that_is_bad_with_some_seeds_beats_none_that_never_is() -> None:
+    steady, unsteady = scheme("steady", 137), scheme("unsteady", 132)
+    for row, wait_ns in zip(unsteady, (0.0, 0.7e6, 0.3e6), strict=True):
+        row["victim_wait_ns"], row["victim_flows"] = wait_ns, int(wait_ns > 0)
+    (first, *_) = of(steady, unsteady).answer
+    assert "take steady: wait of victims 0" in first, first
+    # Where it has victims with no seed, its slowdown decides.
+    for row in unsteady:
+        row["victim_wait_ns"], row["victim_flows"] = 0.0, 0
+    (first, *_) = of(steady, unsteady).answer
+    assert "ake unsteady" in first, first

@@ -225,9 +225,9 @@ def _relate(
 def _is_apart(
     column: Column, ours: Group, theirs: Group, measure: Measure, sign: int, pair: tuple[int, int]
 ) -> bool:
-    """Whether each seed of a row is better than all of another."""
+    """Whether each seed of a row is at least as good as all of another, and the mean better."""
     a, b = ([sign * value for value in group.by_seed(measure).values()] for group in (ours, theirs))
-    return column.gap(*pair) >= _LEAST_APART and min(len(a), len(b)) > 1 and max(a) < min(b)
+    return column.gap(*pair) >= _LEAST_APART and min(len(a), len(b)) > 1 and max(a) <= min(b)
 
 
 def _may_be_behind(column: Column, sign: int, one: int, other: int) -> bool:
