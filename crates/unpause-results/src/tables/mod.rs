@@ -91,7 +91,7 @@ tables! {
     causes = causes::causes,
     /// Flows that waited for what others had filled, with the same.
     victims = causes::victims,
-    /// Where the time of completed flows went, with the same.
+    /// Where the time of flows and messages went, with the same.
     delays = delays::delays,
     /// Packets lost to links that were down and to routes that led nowhere.
     losses = links::losses,
